@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ndbgate/ndbgate/models"
+)
+
+// Backend is one road to the rows with its pool.
+type Backend interface {
+	Employees
+
+	// Ping makes one round trip to the database that proves it can serve, or
+	// returns ErrUnavailable with the reason.
+	Ping(ctx context.Context) error
+
+	// Status is what is known now, without a round trip.
+	Status() Status
+
+	// Close ends the pool. Calls still running end with an error.
+	Close() error
+}
+
+// Status describes a backend. It holds no secrets.
+type Status struct {
+	Up     bool   // requests are served, as far as is known
+	Reason string // why not, for people; empty while Up
+	Nodes  []NodeStatus
+}
+
+// NodeStatus describes the connections to one server of a backend.
+type NodeStatus struct {
+	Address  string // host:port
+	Up       bool   // false from a failure until the node answers again
+	Max      int    // the most connections at once
+	InUse    int
+	Idle     int
+	Waits    int64         // requests that had to wait for a connection
+	WaitTime time.Duration // sum of those waits
+}
+
+// Registry holds the configured backends by name. It is filled before it is
+// used; from then on it is safe for concurrent use.
+type Registry struct {
+	names       []string
+	backends    map[string]Backend
+	defaultName string
+}
+
+// NewRegistry returns a registry whose Default is the backend of that name.
+func NewRegistry(defaultName string) *Registry {
+	return &Registry{backends: map[string]Backend{}, defaultName: defaultName}
+}
+
+// Add puts a backend under a name; it panics where the name is taken.
+func (r *Registry) Add(name string, b Backend) {
+	if _, taken := r.backends[name]; taken {
+		panic("store: two backends named " + name)
+	}
+	r.names = append(r.names, name)
+	r.backends[name] = b
+}
+
+// Lookup finds a backend by its name; the empty name means the default.
+func (r *Registry) Lookup(name string) (found string, b Backend, ok bool) {
+	if name == "" {
+		name = r.defaultName
+	}
+	b, ok = r.backends[name]
+	return name, b, ok
+}
+
+// Default is the name of the backend for requests that choose none.
+func (r *Registry) Default() string { return r.defaultName }
+
+// Names lists the backends in the order in which they were added. The slice
+// must not be changed.
+func (r *Registry) Names() []string { return r.names }
+
+// Close closes all backends and joins their errors.
+func (r *Registry) Close() error {
+	var errs []error
+	for _, name := range r.names {
+		if err := r.backends[name].Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close backend %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Unavailable is a backend that answers every call with ErrUnavailable and the
+// reason.
+type Unavailable struct {
+	Reason string
+}
+
+var _ Backend = Unavailable{}
+
+func (u Unavailable) err() error { return fmt.Errorf("%w: %s", ErrUnavailable, u.Reason) }
+
+// Get returns ErrUnavailable, as do all other methods that can fail.
+func (u Unavailable) Get(context.Context, int64) (models.Employee, error) {
+	return models.Employee{}, u.err()
+}
+
+// List returns ErrUnavailable.
+func (u Unavailable) List(context.Context, models.EmployeeQuery) ([]models.Employee, error) {
+	return nil, u.err()
+}
+
+// Create returns ErrUnavailable.
+func (u Unavailable) Create(context.Context, models.Employee) error { return u.err() }
+
+// Save returns ErrUnavailable.
+func (u Unavailable) Save(context.Context, models.Employee, Precondition) (bool, error) {
+	return false, u.err()
+}
+
+// Patch returns ErrUnavailable.
+func (u Unavailable) Patch(context.Context, int64, models.EmployeePatch, PatchOptions) (models.Employee, error) {
+	return models.Employee{}, u.err()
+}
+
+// Delete returns ErrUnavailable.
+func (u Unavailable) Delete(context.Context, int64, Precondition) error { return u.err() }
+
+// Ping returns ErrUnavailable.
+func (u Unavailable) Ping(context.Context) error { return u.err() }
+
+// Status gives the reason.
+func (u Unavailable) Status() Status { return Status{Reason: u.Reason} }
+
+// Close does nothing.
+func (u Unavailable) Close() error { return nil }

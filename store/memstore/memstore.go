@@ -1,0 +1,170 @@
+// Package memstore is the contract of store in its shortest form: a mutex and
+// a map. Tests of the HTTP side use it; it keeps nothing.
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+)
+
+// Store keeps employees in memory. The zero value is ready for use.
+type Store struct {
+	mu   sync.Mutex // guards rows
+	rows map[int64]models.Employee
+}
+
+var _ store.Backend = (*Store)(nil)
+
+// Get implements store.Employees.
+func (s *Store) Get(ctx context.Context, id int64) (models.Employee, error) {
+	if err := ctx.Err(); err != nil {
+		return models.Employee{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.rows[id]
+	if !ok {
+		return models.Employee{}, store.ErrNotFound
+	}
+	return e, nil
+}
+
+// List implements store.Employees.
+func (s *Store) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := []models.Employee{}
+	for _, id := range slices.Sorted(maps.Keys(s.rows)) {
+		if e := s.rows[id]; id > q.AfterID && len(found) < q.Limit && matchesAll(&e, q.Matches) {
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
+
+func matchesAll(e *models.Employee, matches []models.Match) bool {
+	for _, m := range matches {
+		if !equal(m.Property.Value(e), m.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// equal compares text as utf8mb3_general_ci does for the Latin alphabet:
+// without regard to case and to spaces at the end.
+func equal(a, b any) bool {
+	textA, okA := a.(string)
+	textB, okB := b.(string)
+	if okA && okB {
+		return strings.EqualFold(strings.TrimRight(textA, " "), strings.TrimRight(textB, " "))
+	}
+	return a == b
+}
+
+// Create implements store.Employees.
+func (s *Store) Create(ctx context.Context, e models.Employee) error {
+	return s.write(ctx, e.ID, func(row *models.Employee) (*models.Employee, error) {
+		if row != nil {
+			return nil, store.ErrConflict
+		}
+		return &e, nil
+	})
+}
+
+// Save implements store.Employees.
+func (s *Store) Save(ctx context.Context, e models.Employee, pre store.Precondition) (created bool, err error) {
+	err = s.write(ctx, e.ID, func(row *models.Employee) (*models.Employee, error) {
+		if !pre.HoldsFor(row) {
+			return nil, store.ErrPreconditionFailed
+		}
+		created = row == nil
+		return &e, nil
+	})
+	return created, err
+}
+
+// Patch implements store.Employees.
+func (s *Store) Patch(ctx context.Context, id int64, p models.EmployeePatch, opts store.PatchOptions) (models.Employee, error) {
+	var result models.Employee
+	err := s.write(ctx, id, func(row *models.Employee) (*models.Employee, error) {
+		if err := checkStored(row, opts.Precondition); err != nil {
+			return nil, err
+		}
+		merged, err := p.Merge(*row)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
+		}
+		merged.ID = id
+		if opts.ReturnRow {
+			result = merged
+		}
+		return &merged, nil
+	})
+	return result, err
+}
+
+// Delete implements store.Employees.
+func (s *Store) Delete(ctx context.Context, id int64, pre store.Precondition) error {
+	return s.write(ctx, id, func(row *models.Employee) (*models.Employee, error) {
+		return nil, checkStored(row, pre)
+	})
+}
+
+func checkStored(row *models.Employee, pre store.Precondition) error {
+	if row == nil {
+		return store.ErrNotFound
+	}
+	if !pre.HoldsFor(row) {
+		return store.ErrPreconditionFailed
+	}
+	return nil
+}
+
+// write replaces the row of id by what change makes of it: nil means none, and
+// an error leaves all as it was.
+func (s *Store) write(ctx context.Context, id int64, change func(row *models.Employee) (*models.Employee, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var row *models.Employee
+	if e, ok := s.rows[id]; ok {
+		row = &e
+	}
+	changed, err := change(row)
+	switch {
+	case err != nil:
+		return err
+	case changed == nil:
+		delete(s.rows, id)
+	default:
+		if s.rows == nil {
+			s.rows = map[int64]models.Employee{}
+		}
+		s.rows[id] = *changed
+	}
+	return nil
+}
+
+// Ping always succeeds.
+func (s *Store) Ping(context.Context) error { return nil }
+
+// Status shows one node that is always up.
+func (s *Store) Status() store.Status {
+	return store.Status{Up: true, Nodes: []store.NodeStatus{{Address: "memory", Up: true}}}
+}
+
+// Close forgets nothing; the store can still be used.
+func (s *Store) Close() error { return nil }
