@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ndbgate/ndbgate/store"
@@ -22,5 +24,68 @@ type Options struct {
 	MaxBodyBytes   int64                 // longest request body; default 64 KiB
 }
 
-// New returns the handler of the public listener.
-func New(backends *store.Registry, opts Options) http.Handler { panic("being written") }
+const (
+	defaultRequestTimeout = 10 * time.Second
+	defaultMaxBodyBytes   = 64 << 10
+)
+
+// New returns the handler of the public listener. It registers its metrics, so
+// one registry takes one handler.
+func New(backends *store.Registry, opts Options) http.Handler {
+	return newRouter(backends, opts)
+}
+
+func newRouter(backends *store.Registry, opts Options) chi.Router {
+	s := newServer(backends, opts)
+	r := chi.NewRouter()
+	r.Use(s.observe, s.recoverPanics, middleware.GetHead)
+	r.NotFound(s.plain(routeNotFound))
+	r.MethodNotAllowed(s.plain(methodNotAllowed(r)))
+
+	r.Post("/v1/employees", s.write(s.createEmployee))
+	r.Get("/v1/employees", s.read(s.listEmployees))
+	r.Get("/v1/employees/{id}", s.read(s.getEmployee))
+	r.Put("/v1/employees/{id}", s.write(s.saveEmployee))
+	r.Patch("/v1/employees/{id}", s.write(s.patchEmployee))
+	r.Delete("/v1/employees/{id}", s.write(s.deleteEmployee))
+	r.Get("/v1/backends", s.plain(s.listBackends))
+
+	r.Get("/openapi.yaml", serveSpec())
+	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently).ServeHTTP)
+	r.Mount("/docs/", docsHandler())
+	return r
+}
+
+// server holds what all handlers share.
+type server struct {
+	backends       *store.Registry
+	ids            *store.IDs
+	log            *slog.Logger
+	metrics        *requestMetrics
+	requestTimeout time.Duration
+	maxBodyBytes   int64
+}
+
+func newServer(backends *store.Registry, opts Options) *server {
+	s := &server{
+		backends:       backends,
+		ids:            opts.IDs,
+		log:            opts.Logger,
+		metrics:        newRequestMetrics(opts.Metrics),
+		requestTimeout: opts.RequestTimeout,
+		maxBodyBytes:   opts.MaxBodyBytes,
+	}
+	if s.ids == nil {
+		s.ids = store.NewIDs(nil)
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.requestTimeout == 0 {
+		s.requestTimeout = defaultRequestTimeout
+	}
+	if s.maxBodyBytes == 0 {
+		s.maxBodyBytes = defaultMaxBodyBytes
+	}
+	return s
+}

@@ -1,0 +1,41 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/memstore"
+)
+
+// discard is a ResponseWriter that costs little itself.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discard) WriteHeader(int)             {}
+
+// BenchmarkHandler is the whole handler over memstore: what HTTP costs before
+// any road.
+func BenchmarkHandler(b *testing.B) {
+	backends := store.NewRegistry("memory")
+	backends.Add("memory", &memstore.Store{})
+	router := New(backends, Options{})
+	run := func(name, method, path, body string) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r := httptest.NewRequest(method, path, strings.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				router.ServeHTTP(&discard{http.Header{}}, r)
+			}
+		})
+	}
+	const row = `{"first":"Ada","last":"Lovelace","city":"London","started":"2020-01-02","department":2}`
+	run("Save", "PUT", "/v1/employees/1", row)
+	run("Get", "GET", "/v1/employees/1", "")
+	run("Patch", "PATCH", "/v1/employees/1", `{"first":"Ada","last":"King"}`)
+	run("List", "GET", "/v1/employees?city=London", "")
+}

@@ -1,0 +1,207 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/ndbgate/ndbgate/models"
+)
+
+const (
+	jsonType       = "application/json"
+	mergePatchType = "application/merge-patch+json"
+)
+
+// readBody returns the whole body, whose media type must be one of types.
+func (s *server) readBody(x *exchange, types ...string) ([]byte, error) {
+	if err := checkMediaType(x.r, types); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, s.maxBodyBytes))
+	if err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return nil, err
+		}
+		return nil, newProblem(codeMalformedJSON, "the body ended early")
+	}
+	return body, nil
+}
+
+func checkMediaType(r *http.Request, types []string) error {
+	refuse := func(detail string) error {
+		p := newProblem(codeUnsupportedMediaType, detail)
+		if r.Method == http.MethodPatch {
+			p.withHeader("Accept-Patch", strings.Join(types, ", "))
+		}
+		return p
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return refuse("the body must not be compressed")
+	}
+	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || !slices.Contains(types, mediaType) {
+		return refuse("Content-Type must be " + strings.Join(types, " or "))
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return refuse("the charset of the body must be utf-8")
+	}
+	return nil
+}
+
+// members is a decoded JSON object: an employee, which of its properties were
+// present, and what is wrong with them.
+type members struct {
+	employee models.Employee
+	present  []models.Property
+	badForm  []fault // not the right form: 400
+	badValue []fault // the right form, but a rule is broken: 422
+}
+
+// decodeMembers reads one JSON object over the values that defaults has. It
+// goes on after a bad member, so that the client hears of all of them.
+func decodeMembers(body []byte, defaults models.Employee) (*members, error) {
+	m := &members{employee: defaults}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if dec.PeekKind() != '{' {
+		if err := dec.SkipValue(); err != nil {
+			return nil, malformed(err)
+		}
+		return nil, newProblem(codeInvalidBody, "the body must be a JSON object", bodyFault("", "type", "must be an object"))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, malformed(err)
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, malformed(err)
+		}
+		// The token is only good until the next read.
+		property := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, malformed(err)
+		}
+		m.add(property, value)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, malformed(err)
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, newProblem(codeMalformedJSON, "there is more after the end of the JSON value")
+	}
+	return m, nil
+}
+
+func malformed(err error) error {
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.EOF):
+		return newProblem(codeMalformedJSON, "the body is empty")
+	case !errors.As(err, &syntactic):
+		return newProblem(codeMalformedJSON, "the body cannot be read")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return newProblem(codeInvalidBody, "a member is given twice", bodyFault(string(syntactic.JSONPointer), "duplicate", "must be given once"))
+	default:
+		return newProblem(codeMalformedJSON, fmt.Sprintf("at byte %d: %v", syntactic.ByteOffset, syntactic.Err),
+			bodyFault(string(syntactic.JSONPointer), "syntax", "is not JSON"))
+	}
+}
+
+func (m *members) add(name string, value jsontext.Value) {
+	pointer := string(jsontext.Pointer("").AppendToken(name))
+	property, ok := models.EmployeeProperty(name)
+	if !ok {
+		m.badForm = append(m.badForm, bodyFault(pointer, "unknown", "is not a property of an employee"))
+		return
+	}
+	m.present = append(m.present, property)
+	if value.Kind() == 'n' && !property.Nullable {
+		m.badValue = append(m.badValue, bodyFault(pointer, "notnull", "must not be null"))
+		return
+	}
+	target := property.Pointer(&m.employee)
+	err := json.Unmarshal(value, target)
+	form := formOf(target)
+	switch {
+	case err == nil:
+	case value.Kind() != form.kind:
+		m.badForm = append(m.badForm, bodyFault(pointer, "type", "must be "+form.text))
+	case form.kind == '"' || errors.Is(err, strconv.ErrRange):
+		m.badValue = append(m.badValue, bodyFault(pointer, form.rule, "must be "+form.text))
+	default:
+		m.badForm = append(m.badForm, bodyFault(pointer, "type", "must be "+form.text))
+	}
+}
+
+// form is what the JSON value of a property must look like.
+type form struct {
+	kind jsontext.Kind
+	rule string // broken by a value of the right kind that is none of its values
+	text string
+}
+
+func formOf(target any) form {
+	switch target.(type) {
+	case *int64:
+		return form{'0', "range", "an integer from 1 to 9223372036854775807"}
+	case *int32:
+		return form{'0', "range", "an integer from 1 to 2147483647"}
+	case **string:
+		return form{'"', "text", "a string or null"}
+	case **models.Date:
+		return form{'"', "date", "a date of the calendar as YYYY-MM-DD, or null"}
+	default:
+		panic(fmt.Sprintf("api: no JSON form for %T", target))
+	}
+}
+
+// check returns what is wrong with the members: those that have not the right
+// form, or else all broken rules, where invalid adds what the model found in
+// the members that could be read.
+func (m *members) check(invalid error) error {
+	if len(m.badForm) > 0 {
+		return newProblem(codeInvalidBody, "each entry of errors names a member", slices.Concat(m.badForm, m.badValue)...)
+	}
+	faults := m.badValue
+	var validation *models.ValidationError
+	if errors.As(invalid, &validation) {
+		for _, f := range invalidFaults(validation) {
+			if !mentioned(m.badValue, *f.Pointer) {
+				faults = append(faults, f)
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return validationProblem(faults)
+	}
+	return nil
+}
+
+func mentioned(faults []fault, pointer string) bool {
+	return slices.ContainsFunc(faults, func(f fault) bool { return *f.Pointer == pointer })
+}
+
+// has tells whether the member of that name was in the object.
+func (m *members) has(name string) bool {
+	return slices.ContainsFunc(m.present, func(p models.Property) bool { return p.Name == name })
+}
+
+// pinID makes the employee's ID that of the path; another one in the body is a
+// broken rule.
+func (m *members) pinID(id int64) {
+	if m.has("id") && m.employee.ID != id && !mentioned(m.badValue, "/id") {
+		m.badValue = append(m.badValue, bodyFault("/id", "mismatch", "must be the id in the path"))
+	}
+	m.employee.ID = id
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+)
+
+// encodeEmployee returns the one JSON form of an employee.
+func encodeEmployee(e *models.Employee) []byte {
+	body, err := json.Marshal(e)
+	if err != nil {
+		panic("api: an employee that cannot be encoded: " + err.Error())
+	}
+	return append(body, '\n')
+}
+
+// etagOf is the strong entity tag of a body: the same bytes give the same tag
+// on every road and gateway.
+func etagOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+}
+
+// entityTags is the value of If-Match or If-None-Match.
+type entityTags struct {
+	any  bool     // "*"
+	tags []string // with quotes, and with W/ where weak
+}
+
+func (t entityTags) given() bool { return t.any || len(t.tags) > 0 }
+
+// parseETags reads a list of entity tags (RFC 9110, section 8.8.3).
+func parseETags(h http.Header, name string) (entityTags, error) {
+	text := strings.TrimSpace(strings.Join(h.Values(name), ","))
+	if len(h.Values(name)) == 0 {
+		return entityTags{}, nil
+	}
+	if text == "*" {
+		return entityTags{any: true}, nil
+	}
+	var t entityTags
+	for rest := text; ; {
+		tag, after, ok := cutETag(rest)
+		if !ok {
+			return entityTags{}, newProblem(codeInvalidHeader, "the header "+name+" is wrong",
+				headerFault(name, "etag", `must be * or a list of entity tags such as "abc", "def"`))
+		}
+		t.tags = append(t.tags, tag)
+		if after == "" {
+			return t, nil
+		}
+		rest = after
+	}
+}
+
+// cutETag takes the first tag off a list; after is what follows its comma.
+func cutETag(list string) (tag, after string, ok bool) {
+	list = strings.TrimLeft(list, " \t,")
+	start := len(list) - len(strings.TrimPrefix(list, "W/"))
+	if len(list) <= start || list[start] != '"' {
+		return "", "", false
+	}
+	end := strings.IndexByte(list[start+1:], '"')
+	if end < 0 {
+		return "", "", false
+	}
+	end += start + 2
+	if strings.ContainsFunc(list[start+1:end-1], func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		return "", "", false
+	}
+	after = strings.TrimLeft(list[end:], " \t")
+	if after != "" && after[0] != ',' {
+		return "", "", false
+	}
+	return list[:end], strings.Trim(after, " \t,"), true
+}
+
+// weak strips the mark of a weak tag, for the weak comparison.
+func weak(tag string) string { return strings.TrimPrefix(tag, "W/") }
+
+// parsePrecondition reads If-Match and If-None-Match of a write. Only a write
+// that may create takes If-None-Match, and only as *.
+func parsePrecondition(h http.Header, mayCreate bool) (store.Precondition, error) {
+	match, err := parseETags(h, "If-Match")
+	if err != nil {
+		return store.Precondition{}, err
+	}
+	noneMatch, err := parseETags(h, "If-None-Match")
+	if err != nil {
+		return store.Precondition{}, err
+	}
+	switch {
+	case noneMatch.given() && !mayCreate:
+		return store.Precondition{}, refuseNoneMatch("is not for this call; use If-Match")
+	case noneMatch.given() && !noneMatch.any:
+		return store.Precondition{}, refuseNoneMatch("must be * on a write")
+	case noneMatch.given() && match.given():
+		return store.Precondition{}, refuseNoneMatch("excludes If-Match")
+	case noneMatch.any:
+		return store.Precondition{Absent: true}, nil
+	case match.any:
+		return store.Precondition{Present: true}, nil
+	case match.given():
+		// The strong comparison: a weak tag equals none.
+		return store.Precondition{Matches: func(e *models.Employee) bool {
+			return slices.Contains(match.tags, etagOf(encodeEmployee(e)))
+		}}, nil
+	default:
+		return store.Precondition{}, nil
+	}
+}
+
+func refuseNoneMatch(detail string) error {
+	return newProblem(codeInvalidHeader, "the header If-None-Match is wrong", headerFault("If-None-Match", "unsupported", detail))
+}
+
+// prefersMinimal reads Prefer: return=minimal (RFC 7240) and confirms what was
+// asked. What is not understood is passed over, as that standard wants.
+func prefersMinimal(x *exchange) bool {
+	for _, line := range x.r.Header.Values("Prefer") {
+		for preference := range strings.SplitSeq(line, ",") {
+			token, _, _ := strings.Cut(preference, ";")
+			switch strings.ToLower(strings.ReplaceAll(strings.TrimSpace(token), `"`, "")) {
+			case "return=minimal":
+				x.w.Header().Set("Preference-Applied", "return=minimal")
+				return true
+			case "return=representation":
+				x.w.Header().Set("Preference-Applied", "return=representation")
+				return false
+			}
+		}
+	}
+	return false
+}

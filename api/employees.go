@@ -1,0 +1,225 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+)
+
+// maxIDTries bounds how often an assigned ID may meet another gateway's.
+const maxIDTries = 8
+
+func (s *server) createEmployee(x *exchange) error {
+	if err := checkNoQuery(x.r); err != nil {
+		return err
+	}
+	minimal := prefersMinimal(x)
+	body, err := s.readBody(x, jsonType)
+	if err != nil {
+		return err
+	}
+	m, err := decodeMembers(body, models.NewEmployee())
+	if err != nil {
+		return err
+	}
+	assigned := !m.has("id")
+	if assigned {
+		m.employee.ID = s.ids.Next()
+	}
+	if err := m.check(m.employee.Validate()); err != nil {
+		return err
+	}
+	if err := s.insert(x, &m.employee, assigned); err != nil {
+		if errors.Is(err, store.ErrUnknownOutcome) {
+			x.w.Header().Set("Location", location(m.employee.ID))
+		}
+		return err
+	}
+	x.w.Header().Set("Location", location(m.employee.ID))
+	return sendWritten(x, http.StatusCreated, http.StatusCreated, &m.employee, minimal)
+}
+
+// insert creates e; an assigned ID that exists already is replaced by another.
+func (s *server) insert(x *exchange, e *models.Employee, assigned bool) error {
+	defer x.timed()()
+	for range maxIDTries {
+		err := x.store.Create(x.ctx, *e)
+		if !assigned || !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		e.ID = s.ids.Next()
+	}
+	return fmt.Errorf("%w: %d assigned ids were taken", store.ErrUnavailable, maxIDTries)
+}
+
+func (s *server) getEmployee(x *exchange) error {
+	id, err := pathID(x.r)
+	if err != nil {
+		return err
+	}
+	if err := checkNoQuery(x.r); err != nil {
+		return err
+	}
+	known, err := parseETags(x.r.Header, "If-None-Match")
+	if err != nil {
+		return err
+	}
+	done := x.timed()
+	e, err := x.store.Get(x.ctx, id)
+	done()
+	if err != nil {
+		return err
+	}
+	body := encodeEmployee(&e)
+	tag := etagOf(body)
+	x.w.Header().Set("ETag", tag)
+	x.w.Header().Set("Cache-Control", "private, no-cache")
+	if known.any || slices.ContainsFunc(known.tags, func(k string) bool { return weak(k) == tag }) {
+		return x.empty(http.StatusNotModified)
+	}
+	x.send(http.StatusOK, jsonType, body)
+	return nil
+}
+
+func (s *server) saveEmployee(x *exchange) error {
+	id, err := pathID(x.r)
+	if err != nil {
+		return err
+	}
+	if err := checkNoQuery(x.r); err != nil {
+		return err
+	}
+	pre, err := parsePrecondition(x.r.Header, true)
+	if err != nil {
+		return err
+	}
+	minimal := prefersMinimal(x)
+	body, err := s.readBody(x, jsonType)
+	if err != nil {
+		return err
+	}
+	m, err := decodeMembers(body, models.NewEmployee())
+	if err != nil {
+		return err
+	}
+	m.pinID(id)
+	if err := m.check(m.employee.Validate()); err != nil {
+		return err
+	}
+	done := x.timed()
+	created, err := x.store.Save(x.ctx, m.employee, pre)
+	done()
+	if err != nil {
+		return err
+	}
+	if created {
+		x.w.Header().Set("Location", location(id))
+		return sendWritten(x, http.StatusCreated, http.StatusCreated, &m.employee, minimal)
+	}
+	return sendWritten(x, http.StatusOK, http.StatusNoContent, &m.employee, minimal)
+}
+
+func (s *server) patchEmployee(x *exchange) error {
+	id, err := pathID(x.r)
+	if err != nil {
+		return err
+	}
+	if err := checkNoQuery(x.r); err != nil {
+		return err
+	}
+	pre, err := parsePrecondition(x.r.Header, false)
+	if err != nil {
+		return err
+	}
+	minimal := prefersMinimal(x)
+	body, err := s.readBody(x, mergePatchType, jsonType)
+	if err != nil {
+		return err
+	}
+	m, err := decodeMembers(body, models.Employee{})
+	if err != nil {
+		return err
+	}
+	m.pinID(id)
+	patch := models.EmployeePatch{
+		Values: m.employee,
+		Set:    slices.DeleteFunc(m.present, func(p models.Property) bool { return p.Name == "id" }),
+	}
+	if err := m.check(patch.Validate()); err != nil {
+		return err
+	}
+	done := x.timed()
+	e, err := x.store.Patch(x.ctx, id, patch, store.PatchOptions{Precondition: pre, ReturnRow: !minimal})
+	done()
+	if err != nil {
+		return err
+	}
+	if minimal {
+		return x.empty(http.StatusNoContent)
+	}
+	return sendWritten(x, http.StatusOK, http.StatusNoContent, &e, false)
+}
+
+func (s *server) deleteEmployee(x *exchange) error {
+	id, err := pathID(x.r)
+	if err != nil {
+		return err
+	}
+	if err := checkNoQuery(x.r); err != nil {
+		return err
+	}
+	pre, err := parsePrecondition(x.r.Header, false)
+	if err != nil {
+		return err
+	}
+	done := x.timed()
+	err = x.store.Delete(x.ctx, id, pre)
+	done()
+	if err != nil {
+		return err
+	}
+	return x.empty(http.StatusNoContent)
+}
+
+// sendWritten answers a write with the employee as it is now stored and its
+// ETag, or with the ETag alone where the client wants little.
+func sendWritten(x *exchange, status, minimalStatus int, e *models.Employee, minimal bool) error {
+	body := encodeEmployee(e)
+	x.w.Header().Set("ETag", etagOf(body))
+	if minimal {
+		return x.empty(minimalStatus)
+	}
+	x.send(status, jsonType, body)
+	return nil
+}
+
+func location(id int64) string { return "/v1/employees/" + strconv.FormatInt(id, 10) }
+
+// pathID reads the ID in the one spelling that it has, so that an employee has
+// one address.
+func pathID(r *http.Request) (int64, error) {
+	text, err := url.PathUnescape(chi.URLParam(r, "id"))
+	if err == nil {
+		id, parseErr := strconv.ParseInt(text, 10, 64)
+		if parseErr == nil && id >= 1 && strconv.FormatInt(id, 10) == text {
+			return id, nil
+		}
+	}
+	return 0, newProblem(codeInvalidParameter, "the id in the path is wrong",
+		parameterFault("id", "range", "must be an integer from 1 to 9223372036854775807"))
+}
+
+func checkNoQuery(r *http.Request) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	return newProblem(codeInvalidParameter, "this call takes no query parameters")
+}

@@ -1,0 +1,526 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/memstore"
+)
+
+// TestContract_ExamplesAreTrue sends the request of every example in
+// openapi.yaml to a running server and compares the answer with the example.
+//
+// An example of an answer is an entry of examples in the content of a response
+// or, where the answer has no body, in one of its headers. Its request is made
+// of
+//
+//   - the path, with each path parameter's example in it;
+//   - in a call that takes a body, the example of the same name in requestBody,
+//     or else the first example of the body's schema; once for each media type;
+//   - what the extension x-request of the example says: path, query and headers
+//     replace or add values, body and text replace the body by a JSON value or
+//     by raw text, and paddingBytes puts so many spaces in front of it.
+//
+// The server holds the employees of the first example of listEmployees, and
+// has the backends of the example of listBackends. An example of a problem
+// that a request alone cannot cause gets a store that fails so; see failures.
+//
+// The answer must have the status that the example is listed under, a body
+// equal to the example and valid by its schema, all headers that the response
+// requires, each valid by its schema, and no header that is not listed. An id
+// that the gateway assigned is the one thing that may differ. A request of an
+// answer below 400 must be valid by the contract itself; and after one from
+// 400 on, the rows must be as they were.
+func TestContract_ExamplesAreTrue(t *testing.T) {
+	c := loadContract(t)
+	for _, s := range c.samples() {
+		t.Run(s.name, func(t *testing.T) {
+			c := *c
+			c.t = t
+			s.check(t, &c)
+		})
+	}
+}
+
+func TestContract_ExamplesShowEveryProblem(t *testing.T) {
+	shown := map[code]bool{
+		// No call of the contract gets these two.
+		codeRouteNotFound:    true,
+		codeMethodNotAllowed: true,
+	}
+	for _, s := range loadContract(t).samples() {
+		shown[s.problemCode()] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(codes)) {
+		if !shown[name] {
+			t.Errorf("openapi.yaml has no example of the problem %s", name)
+		}
+	}
+}
+
+func TestContract_RequestExamplesHaveAnswers(t *testing.T) {
+	c := loadContract(t)
+	answered := map[string]bool{}
+	for _, s := range c.samples() {
+		answered[s.operation.at("operationId").text()+" "+s.example] = true
+	}
+	for _, item := range c.at("paths").members() {
+		for _, operation := range item.members() {
+			for _, media := range operation.at("requestBody", "content").members() {
+				for name := range media.at("examples").names() {
+					if id := operation.at("operationId").text(); !answered[id+" "+name] {
+						t.Errorf("%s: no answer for the request %s", id, name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// sample is one example of the contract: a request and its answer.
+type sample struct {
+	name      string
+	example   string
+	method    string
+	path      string
+	item      place  // Path Item Object
+	operation place  // Operation Object
+	mediaType string // of the request's body; empty where there is none
+	status    int
+	response  place   // Response Object
+	schema    place   // of the answer's body; absent where it has none
+	want      place   // the answer's body; absent where it has none or the example is elsewhere
+	headers   []place // examples of the answer's headers
+	request   sampleRequest
+}
+
+// sampleRequest is x-request.
+type sampleRequest struct {
+	Path         map[string]string
+	Query        map[string]any // a string, or a list of them
+	Headers      map[string]string
+	Body         json.RawMessage
+	Text         *string
+	PaddingBytes int
+}
+
+// samples lists all examples in a fixed order.
+func (c *contract) samples() []*sample {
+	var all []*sample
+	for path, item := range c.at("paths").members() {
+		for method, operation := range item.members() {
+			for status, response := range operation.at("responses").members() {
+				code, err := strconv.Atoi(status)
+				if err != nil {
+					c.t.Fatalf("%s: not a status", response.pointer)
+				}
+				base := sample{
+					method: strings.ToUpper(method), path: path, item: item, operation: operation,
+					status: code, response: response,
+				}
+				for _, s := range base.ofResponse() {
+					all = append(all, s.forEachMediaType()...)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// ofResponse lists the examples of the sample's response.
+func (s *sample) ofResponse() []*sample {
+	found := map[string]*sample{}
+	add := func(name string, example place) *sample {
+		if found[name] == nil {
+			named := *s
+			named.example = name
+			found[name] = &named
+		}
+		if special := example.at("x-request"); special.exists() {
+			special.into(&found[name].request)
+		}
+		return found[name]
+	}
+	for _, media := range s.response.at("content").members() {
+		for name, example := range media.at("examples").members() {
+			named := add(name, example)
+			named.schema, named.want = media.at("schema"), example.at("value")
+		}
+	}
+	for _, header := range s.response.at("headers").members() {
+		for name, example := range header.at("examples").members() {
+			named := add(name, example)
+			named.headers = append(named.headers, example)
+		}
+	}
+	if len(found) == 0 {
+		s.operation.c.t.Errorf("%s: no example", s.response.pointer)
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b *sample) int { return cmp.Compare(a.example, b.example) })
+}
+
+func (s *sample) forEachMediaType() []*sample {
+	s.name = s.operation.at("operationId").text() + "/" + strconv.Itoa(s.status) + "/" + s.example
+	var all []*sample
+	for mediaType := range s.operation.at("requestBody", "content").members() {
+		typed := *s
+		typed.name += "/" + mediaType
+		typed.mediaType = mediaType
+		all = append(all, &typed)
+	}
+	if len(all) == 0 {
+		return []*sample{s}
+	}
+	return all
+}
+
+// problemCode is the code in the example, or empty where it is no problem.
+func (s *sample) problemCode() code {
+	if !s.want.exists() {
+		return ""
+	}
+	return code(s.want.at("code").text())
+}
+
+func (s *sample) check(t *testing.T, c *contract) {
+	rows := &scriptedStore{failure: failures[s.problemCode()]}
+	seed := c.seed()
+	for _, e := range seed {
+		if err := rows.Store.Create(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewServer(New(c.backends(rows), Options{}))
+	defer server.Close()
+
+	body := s.body()
+	if s.status < http.StatusBadRequest {
+		s.checkRequest(t, body)
+	}
+	answer, err := server.Client().Do(s.newRequest(t, server.URL, body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.StatusCode != s.status {
+		t.Fatalf("status: got %d, want %d; body %s", answer.StatusCode, s.status, got)
+	}
+	s.checkHeaders(t, answer.Header)
+	idAssigned := s.method == http.MethodPost && s.status == http.StatusCreated && !bytes.Contains(body, []byte(`"id"`))
+	s.checkBody(t, answer.Header.Get("Content-Type"), got, idAssigned)
+	if s.status >= http.StatusBadRequest {
+		after, err := rows.Store.List(t.Context(), models.EmployeeQuery{Limit: 1000})
+		if err != nil || !reflect.DeepEqual(after, seed) {
+			t.Errorf("rows: got %v (%v), want them as they were", after, err)
+		}
+	}
+}
+
+// body is the body to send, without its padding.
+func (s *sample) body() []byte {
+	if s.mediaType == "" {
+		return nil
+	}
+	media := s.operation.at("requestBody", "content", s.mediaType)
+	example := media.at("examples", s.example, "value")
+	switch {
+	case s.request.Text != nil:
+		return []byte(*s.request.Text)
+	case s.request.Body != nil:
+		return s.request.Body
+	case example.exists():
+		return encodeJSON(example)
+	default:
+		for first := range media.at("schema", "examples").items() {
+			return encodeJSON(first)
+		}
+		s.operation.c.t.Fatalf("%s: no example of the body", s.name)
+		return nil
+	}
+}
+
+func encodeJSON(p place) []byte {
+	encoded, err := json.Marshal(p.value)
+	if err != nil {
+		p.c.t.Fatal(err)
+	}
+	return encoded
+}
+
+func (s *sample) newRequest(t *testing.T, server string, body []byte) *http.Request {
+	t.Helper()
+	path := s.path
+	for parameter := range s.parameters() {
+		if name := parameter.at("name").text(); parameter.at("in").text() == "path" {
+			value := cmp.Or(s.request.Path[name], parameter.at("example").text())
+			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value))
+		}
+	}
+	body = append(bytes.Repeat([]byte(" "), s.request.PaddingBytes), body...)
+	r, err := http.NewRequestWithContext(t.Context(), s.method, server+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := url.Values{}
+	for name, value := range s.request.Query {
+		query[name] = listOf(value)
+	}
+	r.URL.RawQuery = query.Encode()
+	if s.mediaType != "" {
+		r.Header.Set("Content-Type", s.mediaType)
+	}
+	if s.want.exists() {
+		if id := s.want.at("request_id"); id.exists() {
+			r.Header.Set("X-Request-Id", id.text())
+		}
+	}
+	for name, value := range s.request.Headers {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+func (s *sample) parameters() func(yield func(place) bool) {
+	return func(yield func(place) bool) {
+		for _, owner := range []place{s.item, s.operation} {
+			for parameter := range owner.at("parameters").items() {
+				if !yield(parameter) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func listOf(value any) []string {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = v.(string)
+	}
+	return texts
+}
+
+// checkRequest checks that a request which is answered well is good by the
+// contract.
+func (s *sample) checkRequest(t *testing.T, body []byte) {
+	t.Helper()
+	if s.mediaType != "" {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+		if err != nil {
+			t.Fatalf("request %s: %v", body, err)
+		}
+		if err := s.operation.at("requestBody", "content", s.mediaType, "schema").validate(value); err != nil {
+			t.Errorf("request: %v", err)
+		}
+	}
+	given := map[string]string{}
+	for name, value := range s.request.Query {
+		given["query "+name] = listOf(value)[0]
+	}
+	for name, value := range s.request.Headers {
+		given["header "+name] = value
+	}
+	for name, value := range s.request.Path {
+		given["path "+name] = value
+	}
+	for parameter := range s.parameters() {
+		key := parameter.at("in").text() + " " + parameter.at("name").text()
+		if value, ok := given[key]; ok {
+			if err := parameter.at("schema").validateText(value); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+			delete(given, key)
+		}
+	}
+	for key := range given {
+		t.Errorf("%s is not a parameter of the call", key)
+	}
+}
+
+// alwaysAllowed are headers that the contract need not list.
+var alwaysAllowed = []string{"Accept-Ranges", "Connection", "Content-Length", "Content-Type", "Date"}
+
+func (s *sample) checkHeaders(t *testing.T, got http.Header) {
+	t.Helper()
+	known := slices.Clone(alwaysAllowed)
+	for name, header := range s.response.at("headers").members() {
+		known = append(known, http.CanonicalHeaderKey(name))
+		values := got.Values(name)
+		if len(values) == 0 {
+			if header.at("required").value == true {
+				t.Errorf("header %s is missing", name)
+			}
+			continue
+		}
+		if err := header.at("schema").validateText(values[0]); err != nil || len(values) > 1 {
+			t.Errorf("header %s: got %q: %v", name, values, err)
+		}
+		if want := header.at("examples", s.example, "value"); want.exists() && values[0] != want.text() {
+			t.Errorf("header %s: got %q, want %q", name, values[0], want.text())
+		}
+	}
+	for name := range got {
+		if !slices.Contains(known, name) {
+			t.Errorf("header %s: openapi.yaml does not list it for this answer", name)
+		}
+	}
+}
+
+func (s *sample) checkBody(t *testing.T, contentType string, body []byte, idAssigned bool) {
+	t.Helper()
+	if !s.schema.exists() {
+		if len(body) > 0 {
+			t.Errorf("body: got %s, want none", body)
+		}
+		return
+	}
+	if !s.response.at("content", contentType).exists() {
+		t.Errorf("Content-Type: got %q, which openapi.yaml does not list", contentType)
+	}
+	got := any(string(body))
+	if strings.HasSuffix(contentType, "json") {
+		var err error
+		if got, err = jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil {
+			t.Fatalf("body %s: %v", body, err)
+		}
+	}
+	if err := s.schema.validate(got); err != nil {
+		t.Errorf("body %s: %v", body, err)
+	}
+	if !s.want.exists() {
+		return
+	}
+	if err := s.schema.validate(s.want.value); err != nil {
+		t.Errorf("example: %v", err)
+	}
+	if employee, ok := got.(map[string]any); ok && idAssigned {
+		employee["id"] = s.want.at("id").value
+	}
+	if !reflect.DeepEqual(got, s.want.value) {
+		t.Errorf("body:\n got %s\nwant %s", body, encodeJSON(s.want))
+	}
+}
+
+// seed is the rows of the server: those of the example that lists all.
+func (c *contract) seed() []models.Employee {
+	c.t.Helper()
+	var page struct{ Employees []models.Employee }
+	c.at("paths", "/v1/employees", "get", "responses", "200", "content", "application/json", "examples", "all", "value").into(&page)
+	return page.Employees
+}
+
+// backends are those of the example of listBackends, in the state that it
+// shows; those that are up serve rows.
+func (c *contract) backends(rows *scriptedStore) *store.Registry {
+	c.t.Helper()
+	var example backendList
+	c.at("paths", "/v1/backends", "get", "responses", "200", "content", "application/json", "examples", "backends", "value").into(&example)
+	registry := store.NewRegistry(example.Default)
+	for _, b := range example.Backends {
+		if b.State != stateText(true) {
+			registry.Add(b.Name, store.Unavailable{Reason: b.Reason})
+			continue
+		}
+		rows.status = store.Status{Up: true}
+		for _, n := range b.Nodes {
+			rows.status.Nodes = append(rows.status.Nodes, store.NodeStatus{
+				Address:  n.Address,
+				Up:       n.State == stateText(true),
+				Max:      n.Max,
+				InUse:    n.InUse,
+				Idle:     n.Idle,
+				Waits:    n.Waits,
+				WaitTime: time.Duration(n.WaitSeconds * float64(time.Second)),
+			})
+		}
+		registry.Add(b.Name, rows)
+	}
+	return registry
+}
+
+// failures are what the store answers in the examples of problems that no
+// request can cause by itself.
+var failures = map[code]error{
+	codeInternal:       errors.New("a failure without a kind"),
+	codeInvalidValue:   store.ErrInvalid,
+	codeOutcomeUnknown: store.ErrUnknownOutcome,
+	codeTimeout:        context.DeadlineExceeded,
+}
+
+// scriptedStore is a memstore with a given status, on which every call fails
+// where failure is set.
+type scriptedStore struct {
+	memstore.Store
+	failure error
+	status  store.Status
+}
+
+func (s *scriptedStore) Get(ctx context.Context, id int64) (models.Employee, error) {
+	if s.failure != nil {
+		return models.Employee{}, s.failure
+	}
+	return s.Store.Get(ctx, id)
+}
+
+func (s *scriptedStore) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
+	if s.failure != nil {
+		return nil, s.failure
+	}
+	return s.Store.List(ctx, q)
+}
+
+func (s *scriptedStore) Create(ctx context.Context, e models.Employee) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Store.Create(ctx, e)
+}
+
+func (s *scriptedStore) Save(ctx context.Context, e models.Employee, pre store.Precondition) (bool, error) {
+	if s.failure != nil {
+		return false, s.failure
+	}
+	return s.Store.Save(ctx, e, pre)
+}
+
+func (s *scriptedStore) Patch(ctx context.Context, id int64, p models.EmployeePatch, opts store.PatchOptions) (models.Employee, error) {
+	if s.failure != nil {
+		return models.Employee{}, s.failure
+	}
+	return s.Store.Patch(ctx, id, p, opts)
+}
+
+func (s *scriptedStore) Delete(ctx context.Context, id int64, pre store.Precondition) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Store.Delete(ctx, id, pre)
+}
+
+func (s *scriptedStore) Status() store.Status { return s.status }

@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the path of the gateway that TestMain built.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		if os.Getenv("TEST_MYSQL_DSN") == "" {
+			return m.Run() // Every test says what it misses.
+		}
+		dir, err := os.MkdirTemp("", "e2e")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, "gateway")
+		build := exec.Command("go", "build", "-o", binary, "github.com/ndbgate/ndbgate/cmd/gateway")
+		if output, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the gateway: %v\n%s", err, output)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// cluster returns the DSNs of the SQL nodes, separated by spaces.
+func cluster(t testing.TB) string {
+	t.Helper()
+	dsns := os.Getenv("TEST_MYSQL_DSN")
+	if dsns == "" {
+		t.Skip("TEST_MYSQL_DSN is not set: no real cluster to test on")
+	}
+	return dsns
+}
+
+// command prepares a run of the gateway with the given settings.
+func command(t testing.TB, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}
+
+// gateway is a running gateway process.
+type gateway struct {
+	t     testing.TB
+	url   string
+	admin string
+	cmd   *exec.Cmd
+	ended chan error
+}
+
+const requestTimeout = 3 * time.Second
+
+// serve starts a gateway on free ports and returns once it listens.
+func serve(t testing.TB, dsns string) *gateway {
+	t.Helper()
+	g := &gateway{t: t, ended: make(chan error, 1)}
+	g.cmd = command(t, []string{
+		"GATEWAY_LISTEN=127.0.0.1:0", "GATEWAY_ADMIN_LISTEN=127.0.0.1:0", "GATEWAY_DEFAULT_BACKEND=sql",
+		"GATEWAY_SQL_DSN=" + dsns, "GATEWAY_REQUEST_TIMEOUT=" + requestTimeout.String(),
+	}, "serve")
+	stderr, err := g.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listening := make(chan struct{})
+	go func() { // ends with the process
+		var last bytes.Buffer
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			last.Reset()
+			last.Write(lines.Bytes())
+			if g.url == "" && g.readAddresses(lines.Bytes()) {
+				close(listening)
+			}
+		}
+		err := g.cmd.Wait()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, last.String())
+		}
+		g.ended <- err
+	}()
+	select {
+	case <-listening:
+	case err := <-g.ended:
+		t.Fatalf("the gateway did not start: %v", err)
+	}
+	t.Cleanup(func() {
+		if g.cmd.ProcessState == nil {
+			g.stop()
+		}
+	})
+	return g
+}
+
+func (g *gateway) readAddresses(line []byte) bool {
+	var entry struct {
+		Msg, Address string
+		AdminAddress string `json:"admin_address"`
+	}
+	if json.Unmarshal(line, &entry) != nil || entry.Msg != "listening" {
+		return false
+	}
+	g.url, g.admin = "http://"+entry.Address, "http://"+entry.AdminAddress
+	return true
+}
+
+// stop ends the gateway as an operator does and checks that it ends well.
+func (g *gateway) stop() {
+	g.t.Helper()
+	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := <-g.ended; err != nil {
+		g.t.Errorf("the gateway ended with %v", err)
+	}
+}
+
+// answer is what came back for one request.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// client gives up only long after the gateway should have.
+var client = &http.Client{
+	Timeout:   4 * requestTimeout,
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+}
+
+func (g *gateway) try(method, path, body string, headers ...string) (answer, error) {
+	r, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(b)}, err
+}
+
+func (g *gateway) do(method, path, body string, headers ...string) answer {
+	g.t.Helper()
+	a, err := g.try(method, path, body, headers...)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return a
+}
