@@ -1,0 +1,48 @@
+# Every target works on a machine with Go alone, but for those that say what
+# else they need.
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 20s
+MODULES := . devcluster
+
+export CGO_ENABLED ?= 0
+
+.PHONY: help run build test race lint fuzz bench cluster-test clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+
+run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
+	@printf '%s\n' \
+	  'Once the gateway says "serving", try in another terminal (the docs: http://127.0.0.1:8080/docs):' '' \
+	  "  curl -i -X PUT http://127.0.0.1:8080/v1/employees/1 -H 'Content-Type: application/json' -d '{\"first\":\"Ada\",\"city\":\"London\"}'" \
+	  "  curl -i http://127.0.0.1:8080/v1/employees?city=london -H 'X-Backend: sql'" \
+	  "  curl -i http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: ndb'" ''
+	@exec bin/devcluster -- bin/gateway serve --default-backend sql
+
+build: ## bin/gateway and bin/devcluster
+	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway
+	$(GO) -C devcluster build -trimpath -o ../bin/devcluster .
+
+test: ## all tests that need no server
+	$(GO) test ./...
+	$(GO) -C devcluster test ./...
+
+race: ## the same under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) -C devcluster test -race ./...
+
+lint: ## gofumpt, vet, staticcheck, errcheck, go.mod drift
+	scripts/lint
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	scripts/fuzz $(FUZZTIME)
+
+bench: ## benchmarks that need no server
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+cluster-test: ## suites on the real cluster that scripts/cluster has up (NDB_HOME)
+	scripts/cluster-test
+
+clean: ## what build made
+	rm -rf bin
