@@ -29,10 +29,10 @@ import (
 func TestContract_AgreesWithTheRoutes(t *testing.T) {
 	var documented []string
 	for path, item := range loadContract(t).at("paths").members() {
+		// Swagger UI resolves no references in the parameters of a path, so
+		// that a path has nothing but its methods.
 		for method := range item.members() {
-			if method != "parameters" {
-				documented = append(documented, strings.ToUpper(method)+" "+path)
-			}
+			documented = append(documented, strings.ToUpper(method)+" "+path)
 		}
 	}
 	var routed []string
@@ -84,9 +84,11 @@ func TestContract_DescribesTheModel(t *testing.T) {
 
 	var filters []string
 	for parameter := range c.at("paths", "/v1/employees", "get", "parameters").items() {
-		filters = append(filters, parameter.at("name").text())
+		if parameter.at("in").text() == "query" {
+			filters = append(filters, parameter.at("name").text())
+		}
 	}
-	sameNames(t, "parameters of the list", append(names, "page_size", "page_token", "order_by"), filters)
+	sameNames(t, "query parameters of the list", append(names, "page_size", "page_token", "order_by"), filters)
 }
 
 func TestContract_SchemasAreSound(t *testing.T) {

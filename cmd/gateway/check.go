@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ndbgate/ndbgate/store"
+)
+
+// checkTimeout bounds each try of check; all run at the same time.
+const checkTimeout = 3 * time.Second
+
+// errNotAllOK says that check printed a backend that failed.
+var errNotAllOK = errors.New("not all backends are ok")
+
+// finding is what check knows of one backend.
+type finding struct {
+	road
+	err  error
+	took time.Duration
+	down []string // nodes that do not answer, though the backend as a whole does
+}
+
+// check tries every backend once and prints a line for each. It returns
+// errNotAllOK where one failed, or where there was none to try.
+func check(ctx context.Context, cfg Config, p process) error {
+	roads, err := p.open(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	findings := tryAll(ctx, roads)
+	if err := printFindings(p.stdout, findings); err != nil {
+		return err
+	}
+	if err := newRegistry(cfg, roads).Close(); err != nil {
+		return err
+	}
+	return verdict(findings)
+}
+
+func tryAll(ctx context.Context, roads []road) []finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	findings := make([]finding, len(roads))
+	var tries sync.WaitGroup
+	for i, r := range roads {
+		tries.Go(func() { findings[i] = try(ctx, r) }) // ends with Ping, by checkTimeout
+	}
+	tries.Wait()
+	return findings
+}
+
+func try(ctx context.Context, r road) finding {
+	if r.notBuilt != "" {
+		return finding{road: r}
+	}
+	start := time.Now()
+	f := finding{road: r, err: r.backend.Ping(ctx)}
+	f.took = time.Since(start)
+	for _, node := range r.backend.Status().Nodes {
+		if f.err == nil && !node.Up {
+			f.down = append(f.down, node.Address)
+		}
+	}
+	return f
+}
+
+func printFindings(w io.Writer, findings []finding) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range findings {
+		state, detail := f.describe()
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", f.name, f.address, state, detail)
+	}
+	return table.Flush()
+}
+
+func (f *finding) describe() (state, detail string) {
+	took := f.took.Round(time.Millisecond)
+	switch {
+	case f.notBuilt != "":
+		return "skipped", f.notBuilt
+	case errors.Is(f.err, context.DeadlineExceeded):
+		return "failed", fmt.Sprintf("no answer within %v", took)
+	case f.err != nil:
+		return "failed", fmt.Sprintf("%s, after %v", plainReason(f.err), took)
+	case len(f.down) > 0:
+		return "ok", fmt.Sprintf("%v, but down: %s", took, strings.Join(f.down, ", "))
+	default:
+		return "ok", took.String()
+	}
+}
+
+// plainReason puts an error on one line, without the kind that "failed" says.
+func plainReason(err error) string {
+	text := strings.Replace(err.Error(), store.ErrUnavailable.Error()+": ", "", 1)
+	return strings.ReplaceAll(text, "\n", "; ")
+}
+
+func verdict(findings []finding) error {
+	tried := 0
+	for _, f := range findings {
+		if f.err != nil {
+			return errNotAllOK
+		}
+		if f.notBuilt == "" {
+			tried++
+		}
+	}
+	if tried == 0 {
+		return errors.New("no backend was tried")
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// Command gateway serves the employees of a MySQL NDB Cluster over HTTP.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	os.Exit(command(untilSignal(), os.Args[1:], process{
+		getenv: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, open: openRoads,
+	}))
+}
+
+// untilSignal returns a context that ends with SIGINT or SIGTERM. A second one
+// ends the process: whoever asks twice does not want to wait.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() { // ends with the process
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(exitFailure)
+	}()
+	return ctx
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/ndbgate/ndbgate/api"
+	"github.com/ndbgate/ndbgate/store"
+)
+
+// Limits of the listeners. A handler that streams for longer moves its own
+// deadlines with http.ResponseController.
+const (
+	maxHeaderBytes    = 32 << 10
+	idleTimeout       = 2 * time.Minute // longer than the usual minute of load balancers
+	readHeaderTimeout = 5 * time.Second
+
+	// bodyGrace is how long after the deadline of a request its body may still
+	// come. It is not zero: net/http takes the end of the read timeout for the
+	// client leaving, and would cancel requests that wait for the database.
+	bodyGrace = 2 * time.Second
+	// answerGrace is left to write an answer once all of that is over.
+	answerGrace = 5 * time.Second
+	// drainGrace is how much longer than one request a shutdown may take: more
+	// than the 5 s that net/http gives a new connection for its first request.
+	drainGrace = 6 * time.Second
+
+	adminWriteTimeout = 15 * time.Second // profiles add their own length
+	adminDrain        = time.Second
+)
+
+// run serves until the context ends, and then until the requests in flight
+// have ended. It returns an error where the gateway could not serve, or where
+// requests had to be cut off.
+func run(ctx context.Context, cfg Config, p process) error {
+	logger := slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: cfg.LogLevel}))
+	logger.Info("starting", "version", thisBuild().version, "settings", loggedSettings(&cfg))
+
+	public, err := listen(ctx, &cfg, "listen", cfg.Listen)
+	if err != nil {
+		return err
+	}
+	admin, err := listen(ctx, &cfg, "admin-listen", cfg.AdminListen)
+	if err != nil {
+		return errors.Join(err, public.Close())
+	}
+	roads, err := p.open(cfg, logger)
+	if err != nil {
+		return errors.Join(err, public.Close(), admin.Close())
+	}
+	for _, r := range roads {
+		if r.notBuilt != "" {
+			logger.Warn("backend cannot serve", "backend", r.name, "reason", r.notBuilt)
+			continue
+		}
+		logger.Info("backend", "backend", r.name, "address", r.address)
+	}
+	backends := newRegistry(cfg, roads)
+	g := newGateway(&cfg, backends, logger)
+	logger.Info("listening", "address", public.Addr().String(), "admin_address", admin.Addr().String())
+	err = g.serve(ctx, public, admin)
+	if closeErr := backends.Close(); closeErr != nil {
+		logger.Warn("closing", "error", closeErr.Error())
+	}
+	if err == nil {
+		logger.Info("stopped")
+	}
+	return err
+}
+
+// loggedSettings shows all settings, but of a secret one only whether it is set.
+func loggedSettings(cfg *Config) slog.Value {
+	var attrs []slog.Attr
+	for _, s := range settings {
+		value := s.show(cfg)
+		if s.secret && value != "" {
+			value = "(set)"
+		}
+		attrs = append(attrs, slog.String(s.name, value))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+func listen(ctx context.Context, cfg *Config, setting, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s (%s): %w", setting, cfg.origin(setting), err)
+	}
+	return listener, nil
+}
+
+// gateway is the two HTTP servers of one process.
+type gateway struct {
+	public, admin *http.Server
+	drainTimeout  time.Duration
+	draining      *atomic.Bool
+	logger        *slog.Logger
+}
+
+func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gateway {
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		api.NewPoolCollector(backends),
+	)
+	draining := new(atomic.Bool)
+	errorLog := slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
+	return &gateway{
+		public: &http.Server{
+			Handler: api.New(backends, api.Options{
+				Logger: logger, Metrics: metrics, RequestTimeout: cfg.RequestTimeout,
+			}),
+			ReadHeaderTimeout: readHeaderTimeout,
+			ReadTimeout:       readHeaderTimeout + cfg.RequestTimeout + bodyGrace,
+			WriteTimeout:      readHeaderTimeout + cfg.RequestTimeout + bodyGrace + answerGrace,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			ErrorLog:          errorLog,
+		},
+		admin: &http.Server{
+			Handler:           api.NewAdmin(backends, api.AdminOptions{Gatherer: metrics, Draining: draining.Load, Logger: logger}),
+			ReadHeaderTimeout: readHeaderTimeout, // no ReadTimeout: it would end profiles
+			WriteTimeout:      adminWriteTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			ErrorLog:          errorLog,
+		},
+		drainTimeout: cfg.RequestTimeout + drainGrace,
+		draining:     draining,
+		logger:       logger,
+	}
+}
+
+// serve runs both servers until the context ends or one of them fails, and
+// then stops both: the public one first, so that probes see the draining.
+func (g *gateway) serve(ctx context.Context, public, admin net.Listener) error {
+	failed := make(chan error, 2)
+	go func() { failed <- serveOn(g.public, public) }() // ends with Shutdown or Close
+	go func() { failed <- serveOn(g.admin, admin) }()   // ends with Shutdown or Close
+
+	var err error
+	running := 2
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		running--
+	}
+	g.draining.Store(true)
+	g.logger.Info("draining", "at_most", g.drainTimeout.String())
+	// The context has ended, but the requests in flight have not.
+	err = errors.Join(err, stop(context.WithoutCancel(ctx), g.public, g.drainTimeout))
+	if stopErr := stop(context.WithoutCancel(ctx), g.admin, adminDrain); stopErr != nil {
+		g.logger.Info("admin requests were cut off")
+	}
+	for range running {
+		err = errors.Join(err, <-failed)
+	}
+	return err
+}
+
+// serveOn returns nil once the server was stopped.
+func serveOn(server *http.Server, listener net.Listener) error {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// stop lets the requests in flight end, and cuts them off after the limit.
+func stop(ctx context.Context, server *http.Server, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off after %v: %w", limit, err), server.Close())
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is every setting of the gateway. Load makes one that is valid.
+type Config struct {
+	Listen             string
+	AdminListen        string
+	DefaultBackend     string
+	NDBConnectstring   string // empty: no backend ndb
+	NDBDatabase        string
+	NDBNodeIDs         []int // empty: the management server chooses
+	NDBMaxTransactions int
+	SQLDSNs            []string // secret; empty: no backend sql
+	SQLMaxOpenConns    int
+	RequestTimeout     time.Duration
+	LogLevel           slog.Level
+	ConfigFile         string
+
+	origins map[string]string // where a setting came from, by its name; absent: the default
+}
+
+// Names of the backends.
+const (
+	ndbName = "ndb"
+	sqlName = "sql"
+)
+
+// Limits of numbers and durations.
+const (
+	maxNodeID         = 255 // NDB: API nodes have the IDs 1 to 255
+	maxPoolSize       = 10_000
+	minRequestTimeout = time.Millisecond
+	maxRequestTimeout = time.Hour
+)
+
+// setting is one row of the table that flags, environment, file and help are
+// made of.
+type setting struct {
+	name     string
+	fallback string
+	help     string
+	want     string // completes "expected ..."
+	list     string // separator of a setting with several values, else empty
+	types    []string
+	secret   bool // the value is never shown
+
+	parse func(c *Config, value string) error // an error adds to want, or is errWant
+	show  func(c *Config) string              // the value as parse takes it
+	check func(c *Config) error               // as parse; nil: all values are fine
+}
+
+// errWant says no more than what the setting wants.
+var errWant = errors.New("")
+
+// Types of YAML values.
+const (
+	yamlText  = "!!str"
+	yamlWhole = "!!int"
+)
+
+var settings = []setting{
+	text("listen", "127.0.0.1:8080", "address of the API", "host:port, such as 127.0.0.1:8080 or :8080",
+		func(c *Config) *string { return &c.Listen }, func(c *Config) error { return checkListen(c.Listen) }),
+	text("admin-listen", "127.0.0.1:9090", "address of health and metrics", "host:port other than the one of listen, such as 127.0.0.1:9090",
+		func(c *Config) *string { return &c.AdminListen }, checkAdminListen),
+	text("default-backend", ndbName, "road of requests that choose none", "a backend that is switched on",
+		func(c *Config) *string { return &c.DefaultBackend }, checkDefaultBackend),
+	text("ndb-connectstring", "127.0.0.1:1186", "management servers, comma-separated", "[nodeid=N,]host[:port][,host[:port]...], or nothing to switch the backend off",
+		func(c *Config) *string { return &c.NDBConnectstring }, func(c *Config) error { return checkConnectstring(c.NDBConnectstring) }),
+	text("ndb-database", "ndbtest", "database of the table", "a name of 1 to 64 characters",
+		func(c *Config) *string { return &c.NDBDatabase }, checkDatabase),
+	nodeIDs(),
+	number("ndb-max-transactions", "64", "most transactions at once", func(c *Config) *int { return &c.NDBMaxTransactions }),
+	sqlDSNs(),
+	number("sql-max-open-conns", "64", "most connections to each SQL node", func(c *Config) *int { return &c.SQLMaxOpenConns }),
+	requestTimeout(),
+	logLevel(),
+	configFile(),
+}
+
+func text(name, fallback, help, want string, field func(*Config) *string, check func(*Config) error) setting {
+	return setting{
+		name: name, fallback: fallback, help: help, want: want, types: []string{yamlText},
+		parse: func(c *Config, value string) error { *field(c) = value; return nil },
+		show:  func(c *Config) string { return *field(c) },
+		check: check,
+	}
+}
+
+func number(name, fallback, help string, field func(*Config) *int) setting {
+	return setting{
+		name: name, fallback: fallback, help: help, types: []string{yamlWhole},
+		want: fmt.Sprintf("a whole number from 1 to %d", maxPoolSize),
+		parse: func(c *Config, value string) (err error) {
+			*field(c), err = whole(value)
+			return err
+		},
+		show: func(c *Config) string { return strconv.Itoa(*field(c)) },
+		check: func(c *Config) error {
+			if n := *field(c); n < 1 || n > maxPoolSize {
+				return errWant
+			}
+			return nil
+		},
+	}
+}
+
+func whole(value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return 0, errWant
+	}
+	return n, nil
+}
+
+func nodeIDs() setting {
+	return setting{
+		name: "ndb-nodeids", help: "our node IDs, comma-separated; none: any free",
+		want: fmt.Sprintf("different whole numbers from 1 to %d with commas between them", maxNodeID),
+		list: ",", types: []string{yamlText, yamlWhole},
+		parse: func(c *Config, value string) error {
+			c.NDBNodeIDs = nil
+			if strings.TrimSpace(value) == "" {
+				return nil
+			}
+			for part := range strings.SplitSeq(value, ",") {
+				id, err := whole(strings.TrimSpace(part))
+				if err != nil {
+					return err
+				}
+				c.NDBNodeIDs = append(c.NDBNodeIDs, id)
+			}
+			return nil
+		},
+		show: func(c *Config) string {
+			var ids []string
+			for _, id := range c.NDBNodeIDs {
+				ids = append(ids, strconv.Itoa(id))
+			}
+			return strings.Join(ids, ",")
+		},
+		check: func(c *Config) error {
+			for i, id := range c.NDBNodeIDs {
+				if id < 1 || id > maxNodeID {
+					return fmt.Errorf("%d is out of range", id)
+				}
+				if slices.Contains(c.NDBNodeIDs[:i], id) {
+					return fmt.Errorf("%d is there twice", id)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func sqlDSNs() setting {
+	return setting{
+		name: "sql-dsn", fallback: "root@tcp(127.0.0.1:3306)/ndbtest", help: "DSNs, see below",
+		want: "user[:password]@tcp(host:port)/database, several with spaces between them, or nothing to switch the backend off",
+		list: " ", types: []string{yamlText}, secret: true,
+		parse: func(c *Config, value string) error { c.SQLDSNs = strings.Fields(value); return nil },
+		show:  func(c *Config) string { return strings.Join(c.SQLDSNs, " ") },
+		check: func(c *Config) error { return checkDSNs(c.SQLDSNs) },
+	}
+}
+
+func requestTimeout() setting {
+	return setting{
+		name: "request-timeout", fallback: "10s", help: "longest time of one request", types: []string{yamlText},
+		want: fmt.Sprintf("a duration from %v to %v with its unit, such as 10s", minRequestTimeout, maxRequestTimeout),
+		parse: func(c *Config, value string) error {
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				return errWant
+			}
+			c.RequestTimeout = d
+			return nil
+		},
+		show: func(c *Config) string { return c.RequestTimeout.String() },
+		check: func(c *Config) error {
+			if c.RequestTimeout < minRequestTimeout || c.RequestTimeout > maxRequestTimeout {
+				return errWant
+			}
+			return nil
+		},
+	}
+}
+
+func logLevel() setting {
+	names := []string{"debug", "info", "warn", "error"}
+	return setting{
+		name: "log-level", fallback: "info", help: "log this and worse: debug, info, warn, error",
+		want: "debug, info, warn or error", types: []string{yamlText},
+		parse: func(c *Config, value string) error {
+			if !slices.Contains(names, strings.ToLower(value)) {
+				return errWant
+			}
+			return c.LogLevel.UnmarshalText([]byte(value))
+		},
+		show: func(c *Config) string { return strings.ToLower(c.LogLevel.String()) },
+	}
+}
+
+// configFile has no types: it cannot be set in the file that it names.
+func configFile() setting {
+	return setting{
+		name: "config", help: "YAML file with the names above as keys", want: "a readable YAML file",
+		parse: func(c *Config, value string) error { c.ConfigFile = value; return nil },
+		show:  func(c *Config) string { return c.ConfigFile },
+	}
+}
