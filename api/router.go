@@ -52,7 +52,7 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 
 	r.Get("/openapi.yaml", serveSpec())
 	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently).ServeHTTP)
-	r.Mount("/docs/", docsHandler())
+	r.Get("/docs/*", docsHandler().ServeHTTP)
 	return r
 }
 
