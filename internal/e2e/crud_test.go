@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -22,7 +21,7 @@ func openTable(t *testing.T, dsns string) *sql.DB {
 		t.Fatal(err)
 	}
 	clear := func() {
-		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM employee WHERE id BETWEEN ? AND ?", firstID, firstID+1_000_000); err != nil {
+		if _, err := db.Exec("DELETE FROM employee WHERE id BETWEEN ? AND ?", firstID, firstID+1_000_000); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +132,7 @@ func TestBadInput_OnTheRunningGateway(t *testing.T) {
 
 func TestCheck_RealClusterIsFine(t *testing.T) {
 	dsns := cluster(t)
-	output, err := command(t, []string{"GATEWAY_SQL_DSN=" + dsns, "GATEWAY_DEFAULT_BACKEND=sql"}, "check").CombinedOutput()
+	output, err := command([]string{"GATEWAY_SQL_DSN=" + dsns, "GATEWAY_DEFAULT_BACKEND=sql"}, "check").CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "sql") {
 		t.Errorf("got %v\n%s", err, output)
 	}

@@ -51,8 +51,8 @@ func cluster(t testing.TB) string {
 }
 
 // command prepares a run of the gateway with the given settings.
-func command(t testing.TB, env []string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+func command(env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
 }
@@ -72,7 +72,7 @@ const requestTimeout = 3 * time.Second
 func serve(t testing.TB, dsns string) *gateway {
 	t.Helper()
 	g := &gateway{t: t, ended: make(chan error, 1)}
-	g.cmd = command(t, []string{
+	g.cmd = command([]string{
 		"GATEWAY_LISTEN=127.0.0.1:0", "GATEWAY_ADMIN_LISTEN=127.0.0.1:0", "GATEWAY_DEFAULT_BACKEND=sql",
 		"GATEWAY_SQL_DSN=" + dsns, "GATEWAY_REQUEST_TIMEOUT=" + requestTimeout.String(),
 	}, "serve")
@@ -149,7 +149,7 @@ var client = &http.Client{
 }
 
 func (g *gateway) try(method, path, body string, headers ...string) (answer, error) {
-	r, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
+	r, err := http.NewRequest(method, g.url+path, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}
