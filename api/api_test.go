@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -124,13 +123,4 @@ func problemOf(t testing.TB, w *httptest.ResponseRecorder) problemView {
 		t.Errorf("problem does not fit its answer (%d): %+v", w.Code, p)
 	}
 	return p
-}
-
-func text(t testing.TB, r io.Reader) string {
-	t.Helper()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }

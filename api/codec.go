@@ -41,7 +41,7 @@ func checkMediaType(r *http.Request, types []string) error {
 	refuse := func(detail string) error {
 		p := newProblem(codeUnsupportedMediaType, detail)
 		if r.Method == http.MethodPatch {
-			p.withHeader("Accept-Patch", strings.Join(types, ", "))
+			p = p.withHeader("Accept-Patch", strings.Join(types, ", "))
 		}
 		return p
 	}
