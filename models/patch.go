@@ -21,17 +21,13 @@ func (p *EmployeePatch) Validate() error {
 	if len(p.Set) == 0 {
 		return nil
 	}
+	var values Employee // what is not set may be anything
 	fields := make([]string, len(p.Set))
 	for i, s := range p.Set {
+		s.copyTo(&values, &p.Values)
 		fields[i] = s.Field
 	}
-	if err := validatePart(&p.Values, fields); err != nil {
-		return err
-	}
-	if p.Sets("started") && p.Sets("ended") {
-		return checkOrderOfDates(&p.Values)
-	}
-	return nil
+	return validatePart(&values, fields)
 }
 
 // NeedsRow tells whether a rule compares a property of the patch with one that

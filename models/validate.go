@@ -73,8 +73,8 @@ func validateStruct(s any) error {
 	return toValidationError(rules.Struct(s))
 }
 
-// validatePart checks the rules of single fields for the given Go field names;
-// rules between fields are not looked at.
+// validatePart checks the rules of single fields for the given Go field names,
+// and those between fields, for which the others must be left out of s.
 func validatePart(s any, fields []string) error {
 	return toValidationError(rules.StructPartial(s, fields...))
 }

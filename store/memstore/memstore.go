@@ -74,6 +74,9 @@ func equal(a, b any) bool {
 
 // Create implements store.Employees.
 func (s *Store) Create(ctx context.Context, e models.Employee) error {
+	if err := checkCharset(&e, models.EmployeeProperties()); err != nil {
+		return err
+	}
 	return s.write(ctx, e.ID, func(row *models.Employee) (*models.Employee, error) {
 		if row != nil {
 			return nil, store.ErrConflict
@@ -84,6 +87,9 @@ func (s *Store) Create(ctx context.Context, e models.Employee) error {
 
 // Save implements store.Employees.
 func (s *Store) Save(ctx context.Context, e models.Employee, pre store.Precondition) (created bool, err error) {
+	if err := checkCharset(&e, models.EmployeeProperties()); err != nil {
+		return false, err
+	}
 	err = s.write(ctx, e.ID, func(row *models.Employee) (*models.Employee, error) {
 		if !pre.HoldsFor(row) {
 			return nil, store.ErrPreconditionFailed
@@ -96,6 +102,9 @@ func (s *Store) Save(ctx context.Context, e models.Employee, pre store.Precondit
 
 // Patch implements store.Employees.
 func (s *Store) Patch(ctx context.Context, id int64, p models.EmployeePatch, opts store.PatchOptions) (models.Employee, error) {
+	if err := checkCharset(&p.Values, p.Set); err != nil {
+		return models.Employee{}, err
+	}
 	var result models.Employee
 	err := s.write(ctx, id, func(row *models.Employee) (*models.Employee, error) {
 		if err := checkStored(row, opts.Precondition); err != nil {
@@ -127,6 +136,26 @@ func checkStored(row *models.Employee, pre store.Precondition) error {
 	}
 	if !pre.HoldsFor(row) {
 		return store.ErrPreconditionFailed
+	}
+	return nil
+}
+
+// checkCharset refuses what utf8mb3, the character set of the original table,
+// cannot store: characters of four bytes.
+func checkCharset(e *models.Employee, set []models.Property) error {
+	broken := &models.ValidationError{}
+	for _, p := range set {
+		text, _ := p.Value(e).(string)
+		if strings.ContainsFunc(text, func(r rune) bool { return r > 0xFFFF }) {
+			broken.Fields = append(broken.Fields, models.FieldError{
+				Property: p.Name,
+				Rule:     "charset",
+				Message:  "must hold only characters that the column's character set can store",
+			})
+		}
+	}
+	if len(broken.Fields) > 0 {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, broken)
 	}
 	return nil
 }

@@ -1,0 +1,58 @@
+package sqlstore
+
+import (
+	"fmt"
+	"sync"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/ndbgate/ndbgate/models"
+)
+
+// allProperties is what a create or a replace writes.
+var allProperties = models.EmployeeProperties()
+
+// columns maps properties to columns and back, as the model's gorm tags say.
+type columns struct {
+	primaryKey string
+	byField    map[string]string // Go field name → column
+	byColumn   map[string]models.Property
+}
+
+func readColumns() (columns, error) {
+	s, err := schema.Parse(&models.Employee{}, &sync.Map{}, schema.NamingStrategy{})
+	if err != nil {
+		return columns{}, fmt.Errorf("read the model's columns: %w", err)
+	}
+	if s.PrioritizedPrimaryField == nil {
+		return columns{}, fmt.Errorf("model %s has no single primary key", s.Name)
+	}
+	c := columns{
+		primaryKey: s.PrioritizedPrimaryField.DBName,
+		byField:    map[string]string{},
+		byColumn:   map[string]models.Property{},
+	}
+	for _, p := range models.EmployeeProperties() {
+		field := s.LookUpField(p.Field)
+		if field == nil || field.DBName == "" {
+			return columns{}, fmt.Errorf("property %s has no column", p.Name)
+		}
+		c.byField[p.Field] = field.DBName
+		c.byColumn[field.DBName] = p
+	}
+	return c, nil
+}
+
+func (c *columns) of(p models.Property) string { return c.byField[p.Field] }
+
+// assignments are the columns and values that write the properties of e. The
+// primary key never changes.
+func (c *columns) assignments(e *models.Employee, set []models.Property) map[string]any {
+	values := make(map[string]any, len(set))
+	for _, p := range set {
+		if column := c.of(p); column != c.primaryKey {
+			values[column] = p.Value(e)
+		}
+	}
+	return values
+}

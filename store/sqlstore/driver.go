@@ -1,0 +1,178 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// connector wraps the connector of the MySQL driver: its connections keep their
+// prepared statements and mark in the attempt when a write leaves.
+type connector struct {
+	driver.Connector
+	timeout time.Duration // for dialing and handshake together; the MySQL driver bounds only the first
+}
+
+// connectError is a failure to get a connection: surely nothing was done.
+type connectError struct {
+	cause error
+}
+
+func (e *connectError) Error() string { return "connect: " + e.cause.Error() }
+func (e *connectError) Unwrap() error { return e.cause }
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	mysqlConn, ok := inner.(innerConn)
+	if !ok {
+		panic(fmt.Sprintf("sqlstore: the connections of the MySQL driver (%T) lack methods", inner))
+	}
+	return &conn{innerConn: mysqlConn, stmts: newStmtCache()}, nil
+}
+
+// innerConn is what the connections of the MySQL driver can do.
+type innerConn interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ConnBeginTx
+	driver.ExecerContext
+	driver.NamedValueChecker
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// conn runs every statement with arguments as a prepared one that it keeps.
+// GORM's own cache is not used: it prepares on the context of one caller while
+// others wait for that without a deadline, and prepares again in each
+// transaction. Nor may sql.DB prepare: its statements would mark nothing.
+type conn struct {
+	innerConn
+	stmts  *stmtCache
+	inTx   bool
+	broken bool // the state on the server is not known
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	attemptOf(ctx).reached = true
+	stmt, err := c.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if c.inTx {
+		result, err := stmt.ExecContext(ctx, args)
+		c.forgetLost(query, err)
+		return result, err
+	}
+	var result driver.Result
+	err = send(ctx, func() error {
+		result, err = stmt.ExecContext(ctx, args)
+		return err
+	})
+	c.forgetLost(query, err)
+	return result, err
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	attemptOf(ctx).reached = true
+	stmt, err := c.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args)
+	c.forgetLost(query, err)
+	return rows, err
+}
+
+// send marks the attempt while a write leaves. The MySQL driver answers
+// ErrBadConn only where it wrote nothing; database/sql then tries again.
+func send(ctx context.Context, write func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a := attemptOf(ctx)
+	before := a.sent
+	a.sent = true
+	err := write()
+	if errors.Is(err, driver.ErrBadConn) {
+		a.sent = before
+	}
+	return err
+}
+
+func (c *conn) prepared(ctx context.Context, query string) (preparedStmt, error) {
+	if stmt, ok := c.stmts.get(query); ok {
+		return stmt, nil
+	}
+	inner, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	stmt, ok := inner.(preparedStmt)
+	if !ok {
+		panic(fmt.Sprintf("sqlstore: the statements of the MySQL driver (%T) lack methods", inner))
+	}
+	c.stmts.put(query, stmt)
+	return stmt, nil
+}
+
+// forgetLost drops a statement that the server no longer has.
+func (c *conn) forgetLost(query string, err error) {
+	if n := errorNumber(err); n == errUnknownStmt || n == errNeedReprepare {
+		c.stmts.drop(query)
+	}
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	attemptOf(ctx).reached = true
+	if _, err := c.innerConn.BeginTx(ctx, opts); err != nil {
+		return nil, err
+	}
+	c.inTx = true
+	return &tx{conn: c, ctx: ctx}, nil
+}
+
+// IsValid implements driver.Validator.
+func (c *conn) IsValid() bool { return !c.broken && c.innerConn.IsValid() }
+
+// tx ends a transaction by statements that heed the context; the MySQL driver's
+// own Commit and Rollback would wait for a silent server for ever. driver.Tx
+// passes no context, so it is kept.
+type tx struct {
+	conn *conn
+	ctx  context.Context
+}
+
+// Commit implements driver.Tx.
+func (t *tx) Commit() error {
+	return send(t.ctx, func() error { return t.end("COMMIT") })
+}
+
+// Rollback implements driver.Tx. Once the context has ended it gives the
+// connection up instead, and the server rolls back.
+func (t *tx) Rollback() error {
+	if t.ctx.Err() != nil {
+		return driver.ErrBadConn
+	}
+	return t.end("ROLLBACK")
+}
+
+func (t *tx) end(statement string) error {
+	_, err := t.conn.innerConn.ExecContext(t.ctx, statement, nil)
+	t.conn.inTx = false
+	// On a connection that may still be in the transaction, the next one
+	// would commit it.
+	t.conn.broken = err != nil
+	return err
+}

@@ -1,0 +1,146 @@
+// Package sqlstore is the SQL road: GORM over one or more mysqlds that share
+// the table, as the SQL nodes of an NDB Cluster do.
+//
+// Calls take the nodes in turn. A node that cannot be reached is skipped until
+// a probe in the background finds it back; a call that a node surely did not
+// carry out goes to the next one.
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ndbgate/ndbgate/store"
+)
+
+// Config describes the SQL nodes. The zero value of a field other than DSNs
+// means its default.
+type Config struct {
+	// DSNs names one SQL node each, in the form of go-sql-driver/mysql:
+	// user:password@tcp(host:port)/database?param=value. What the road needs
+	// for itself is set whatever a DSN says: the character set, found rows,
+	// strict SQL mode, autocommit and isolation READ COMMITTED.
+	DSNs []string
+
+	Table        string        // default: the table of the model
+	MaxOpenConns int           // the most connections to each SQL node; default 64
+	DialTimeout  time.Duration // for DSNs without the parameter timeout; default 2 s
+	Logger       *slog.Logger  // told when a node goes down or comes back; default: none
+}
+
+const (
+	defaultMaxOpenConns = 64
+	defaultDialTimeout  = 2 * time.Second
+)
+
+var tableName = regexp.MustCompile(`^[0-9A-Za-z_$]{1,64}$`)
+
+// Validate names the field that is wrong, never a password.
+func (c *Config) Validate() error {
+	if c.Table != "" && !tableName.MatchString(c.Table) {
+		return fmt.Errorf("table %q: not a plain name", c.Table)
+	}
+	if c.MaxOpenConns < 0 {
+		return fmt.Errorf("max open connections %d: must not be negative", c.MaxOpenConns)
+	}
+	if c.DialTimeout < 0 {
+		return fmt.Errorf("dial timeout %v: must not be negative", c.DialTimeout)
+	}
+	if len(c.DSNs) == 0 {
+		return errors.New("no DSN: at least one SQL node is needed")
+	}
+	for i, dsn := range c.DSNs {
+		if _, err := parseDSN(dsn, c); err != nil {
+			return fmt.Errorf("DSN %d of %d: %w", i+1, len(c.DSNs), err)
+		}
+	}
+	return nil
+}
+
+// Store is the SQL road. It is safe for concurrent use.
+type Store struct {
+	nodes   []*node
+	columns columns
+	turn    atomic.Uint64
+	saves   atomic.Int64 // numbers the upserts, see upsert
+
+	closing context.Context // done once Close was called
+	close   context.CancelFunc
+}
+
+var _ store.Backend = (*Store)(nil)
+
+// Open returns a store without waiting for any SQL node: what is down is found
+// out in the background and by the first calls. The caller must Close it.
+func Open(cfg Config) (*Store, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg.MaxOpenConns = cmp.Or(cfg.MaxOpenConns, defaultMaxOpenConns)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	columns, err := readColumns()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{columns: columns}
+	s.closing, s.close = context.WithCancel(context.Background())
+	for i, dsn := range cfg.DSNs {
+		n, err := openNode(s.closing, dsn, &cfg)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("DSN %d of %d: %w", i+1, len(cfg.DSNs), err), s.Close())
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	return s, nil
+}
+
+// Close ends the pools. Calls still running end with an error.
+func (s *Store) Close() error {
+	s.close()
+	var errs []error
+	for _, n := range s.nodes {
+		errs = append(errs, n.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Ping implements store.Backend: it reads at most one row of the table on any
+// node that answers.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.do(ctx, call{op: "ping"}, readAnyRow)
+	if err != nil && !errors.Is(err, store.ErrUnavailable) {
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// Status implements store.Backend.
+func (s *Store) Status() store.Status {
+	status := store.Status{Nodes: make([]store.NodeStatus, len(s.nodes))}
+	for i, n := range s.nodes {
+		status.Nodes[i] = n.status()
+		status.Up = status.Up || status.Nodes[i].Up
+	}
+	if !status.Up {
+		status.Reason = s.whyDown()
+	}
+	return status
+}
+
+// whyDown lists the reasons of all nodes that are down.
+func (s *Store) whyDown() string {
+	var reasons []string
+	for _, n := range s.nodes {
+		if err := n.down(); err != nil {
+			reasons = append(reasons, n.address+": "+err.Error())
+		}
+	}
+	return strings.Join(reasons, "; ")
+}
