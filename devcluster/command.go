@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// Exit codes of a shell for a command that could not be run.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+	exitSignal        = 128 // plus the number of the signal
+)
+
+// runCommand runs a command to its end, passes the signals on to it, and
+// returns what to exit with.
+func runCommand(command, env []string, signals <-chan os.Signal, stderr io.Writer) int {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	shared := sharesTerminal()
+	detach(cmd, shared)
+	// To the kernel the parent of a process is a thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintf(stderr, "devcluster: %v\n", err)
+		return startFailure(err)
+	}
+	done := make(chan error, 1)
+	// Ends with the command.
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			if shared && fromKeyboard(s) {
+				continue // the terminal has sent it to the command too
+			}
+			// It may have ended in the meantime.
+			_ = cmd.Process.Signal(s)
+		case err := <-done:
+			return exitCode(err, stderr)
+		}
+	}
+}
+
+func fromKeyboard(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGQUIT
+}
+
+func startFailure(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exitNotFound
+	}
+	return exitNotExecutable
+}
+
+// exitCode is what a shell would say of a command that has ended with err.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		fmt.Fprintf(stderr, "devcluster: %v\n", err)
+		return 1
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitSignal + int(status.Signal())
+	}
+	return exit.ExitCode()
+}

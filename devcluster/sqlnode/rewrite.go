@@ -1,0 +1,179 @@
+package sqlnode
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dolthub/vitess/go/sqltypes"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/expression"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
+	"github.com/dolthub/go-mysql-server/sql/types"
+)
+
+// rewrite changes a plan, in the last moment before it is executed, where the
+// engine would do something else than MySQL.
+func rewrite(n sql.Node, t *table) (sql.Node, error) {
+	n, _, err := transform.NodeExprs(n, func(e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+		switch e := e.(type) {
+		case *expression.SetField:
+			return checkedSet(e, t)
+		case *expression.HashInTuple:
+			// It compares by hashes that were made of the unpadded texts.
+			in, same, err := paddedComparison(expression.NewInTuple(e.Left(), e.Right()))
+			if same {
+				return e, same, err
+			}
+			return in, same, err
+		case expression.Comparer, *expression.Between:
+			return paddedComparison(e)
+		default:
+			return e, transform.SameTree, nil
+		}
+	})
+	if update, ok := n.(*plan.Update); ok && err == nil {
+		return update.WithChildren(&exactSource{Node: update.Child, table: t})
+	}
+	return n, err
+}
+
+// checkedSet makes an assignment, of an UPDATE or an ON DUPLICATE KEY UPDATE,
+// refuse what does not fit its column: the engine would store the nearest
+// value that does.
+func checkedSet(set *expression.SetField, t *table) (sql.Expression, transform.TreeIdentity, error) {
+	field, ok := set.LeftChild.(*expression.GetField)
+	if !ok {
+		return set, transform.SameTree, nil
+	}
+	i := t.Schema().IndexOfColName(field.Name())
+	if i < 0 {
+		return set, transform.SameTree, nil
+	}
+	value := &checkedValue{Expression: set.RightChild, column: t.Schema()[i]}
+	return expression.NewSetField(set.LeftChild, value), transform.NewTree, nil
+}
+
+// checkedValue is an expression whose value is about to be put in a column.
+type checkedValue struct {
+	sql.Expression
+	column *sql.Column
+}
+
+func (v *checkedValue) Eval(ctx *sql.Context, row sql.Row) (any, error) {
+	value, err := v.Expression.Eval(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	return value, checkValue(ctx, v.column, value, sessionOf(ctx).statement.row())
+}
+
+// paddedComparison makes a comparison of texts disregard the spaces at their
+// ends, as the collation wants it.
+func paddedComparison(e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+	children := e.Children()
+	for _, c := range children {
+		if !isText(c) {
+			return e, transform.SameTree, nil
+		}
+	}
+	padded := make([]sql.Expression, len(children))
+	for i, c := range children {
+		padded[i] = pad(c)
+	}
+	e, err := e.WithChildren(padded...)
+	return e, transform.NewTree, err
+}
+
+// isText is whether an expression, or each one of a list, is a text or NULL.
+func isText(e sql.Expression) bool {
+	if list, ok := e.(expression.Tuple); ok {
+		return !slices.ContainsFunc(list, func(item sql.Expression) bool { return !isText(item) })
+	}
+	t := e.Type()
+	return t == types.Null || types.IsText(t) && !types.IsBinaryType(t)
+}
+
+func pad(e sql.Expression) sql.Expression {
+	list, ok := e.(expression.Tuple)
+	if !ok {
+		return &paddedText{e}
+	}
+	padded := make(expression.Tuple, len(list))
+	for i, item := range list {
+		padded[i] = pad(item)
+	}
+	return padded
+}
+
+// padding is what stands for all the spaces that a text ends with in theory.
+const padding = " "
+
+// paddedText is the value of an expression with its padding.
+type paddedText struct {
+	sql.Expression
+}
+
+func (p *paddedText) Eval(ctx *sql.Context, row sql.Row) (any, error) {
+	value, err := p.Expression.Eval(ctx, row)
+	if s, ok := value.(string); ok && err == nil {
+		return padText(s), nil
+	}
+	return value, err
+}
+
+// CollationCoercibility is that of the expression: the padding has no say in
+// how a comparison is made.
+func (p *paddedText) CollationCoercibility(ctx *sql.Context) (sql.CollationID, byte) {
+	return sql.GetCoercibility(ctx, p.Expression)
+}
+
+func padText(s string) string {
+	return strings.TrimRight(s, padding) + padding
+}
+
+// exactSource is the source of rows of an UPDATE. To the engine it is also the
+// table to update, with a schema under which only rows that are the same byte
+// for byte are equal: the engine does not update a row to an equal one, and to
+// the collation of the columns a letter in another case is no difference.
+type exactSource struct {
+	sql.Node
+	table *table
+}
+
+var (
+	_ sql.UpdatableTable = (*exactSource)(nil)
+	_ sql.ExecSourceRel  = (*exactSource)(nil)
+)
+
+func (s *exactSource) Name() string                               { return s.table.Name() }
+func (s *exactSource) Collation() sql.CollationID                 { return s.table.Collation() }
+func (s *exactSource) Schema() sql.Schema                         { return s.table.exact }
+func (s *exactSource) Updater(ctx *sql.Context) sql.RowUpdater    { return s.table.Updater(ctx) }
+func (s *exactSource) Children() []sql.Node                       { return nil }
+func (s *exactSource) WithChildren(...sql.Node) (sql.Node, error) { return s, nil }
+
+func (s *exactSource) Partitions(ctx *sql.Context) (sql.PartitionIter, error) {
+	return s.table.Partitions(ctx)
+}
+
+func (s *exactSource) PartitionRows(ctx *sql.Context, p sql.Partition) (sql.RowIter, error) {
+	return s.table.PartitionRows(ctx, p)
+}
+
+func (s *exactSource) RowIter(ctx *sql.Context, row sql.Row) (sql.RowIter, error) {
+	return builder.Build(ctx, s.Node, row)
+}
+
+// exactSchema is a schema with the same columns, whose texts compare byte for
+// byte.
+func exactSchema(schema sql.Schema) sql.Schema {
+	exact := schema.Copy()
+	for _, c := range exact {
+		if t, ok := c.Type.(sql.StringType); ok {
+			c.Type = types.MustCreateString(sqltypes.VarChar, t.Length(), sql.Collation_utf8mb3_bin)
+		}
+	}
+	return exact
+}

@@ -1,0 +1,107 @@
+package sqlnode
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
+)
+
+// checkValue refuses a value that a column cannot hold, as mysqld does in
+// strict mode. Row is the number of the row in its statement.
+func checkValue(ctx *sql.Context, c *sql.Column, value any, row int) error {
+	if value == nil {
+		if c.Nullable {
+			return nil
+		}
+		return mysqlError(erBadNull, "Column '%s' cannot be null", c.Name)
+	}
+	switch t := c.Type.(type) {
+	case sql.StringType:
+		return checkText(c.Name, t.Length(), value, row)
+	case sql.NumberType:
+		return checkInteger(ctx, c, value, row)
+	case sql.DatetimeType:
+		return checkDate(ctx, c, value, row)
+	default:
+		panic(fmt.Sprintf("column %s has type %s, which has no check", c.Name, c.Type))
+	}
+}
+
+// checkText refuses what is not text of characters of at most three bytes, and
+// what is longer than length characters.
+func checkText(column string, length int64, value any, row int) error {
+	s, ok := value.(string)
+	if !ok {
+		return nil // a number or a date: plain ASCII, and short
+	}
+	var chars int64
+	for i, r := range s {
+		if chars == length {
+			return mysqlError(erDataTooLong, "Data too long for column '%s' at row %d", column, row)
+		}
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if size == utf8.UTFMax || r == utf8.RuneError && size == 1 {
+			return mysqlError(erTruncatedWrongForType,
+				"Incorrect string value: '%s' for column '%s' at row %d", printable(s[i:]), column, row)
+		}
+		chars++
+	}
+	return nil
+}
+
+// printable renders the first six bytes of s as MySQL does in its errors.
+func printable(s string) string {
+	const limit = 6
+	var b strings.Builder
+	for i := range len(s) {
+		if i == limit {
+			b.WriteString("...")
+			break
+		}
+		if c := s[i]; ' ' <= c && c <= '~' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\x%02X`, c)
+		}
+	}
+	return b.String()
+}
+
+func checkInteger(ctx *sql.Context, c *sql.Column, value any, row int) error {
+	if s, ok := value.(string); ok {
+		if _, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) {
+			return mysqlError(erDataOutOfRange, "Out of range value for column '%s' at row %d", c.Name, row)
+		}
+	}
+	_, inRange, err := c.Type.Convert(ctx, value)
+	switch {
+	case err != nil || value == "":
+		return mysqlError(erTruncatedWrongForType,
+			"Incorrect integer value: '%v' for column '%s' at row %d", value, c.Name, row)
+	case inRange != sql.InRange:
+		return mysqlError(erDataOutOfRange, "Out of range value for column '%s' at row %d", c.Name, row)
+	default:
+		return nil
+	}
+}
+
+func checkDate(ctx *sql.Context, c *sql.Column, value any, row int) error {
+	date, _, err := c.Type.Convert(ctx, value)
+	if err != nil || date.(time.Time).Equal(types.Date.Zero().(time.Time)) {
+		switch t, ok := value.(time.Time); {
+		case ok && t.Equal(types.Date.Zero().(time.Time)):
+			value = types.ZeroDateStr
+		case ok:
+			value = t.Format(time.DateOnly)
+		}
+		return mysqlError(erTruncatedWrongValue,
+			"Incorrect date value: '%v' for column '%s' at row %d", value, c.Name, row)
+	}
+	return nil
+}
