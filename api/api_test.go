@@ -46,7 +46,8 @@ func newBenchOver(t testing.TB, sql store.Backend, rows *memstore.Store) *bench 
 	}
 }
 
-// request is one line of a test table. Headers are "Name: value" lines.
+// request is one line of a test table. Headers are "Name: value" lines; "-" as
+// the value removes a header, and "+" before the name adds one more.
 type request struct {
 	method, path, body string
 	headers            []string
@@ -60,11 +61,14 @@ func (b *bench) do(q request) *httptest.ResponseRecorder {
 	}
 	for _, line := range q.headers {
 		name, value, _ := strings.Cut(line, ":")
-		if value = strings.TrimSpace(value); value == "-" {
+		switch value = strings.TrimSpace(value); {
+		case value == "-":
 			r.Header.Del(name)
-			continue
+		case strings.HasPrefix(name, "+"):
+			r.Header.Add(name[1:], value)
+		default:
+			r.Header.Set(name, value)
 		}
-		r.Header.Set(name, value)
 	}
 	w := httptest.NewRecorder()
 	b.router.ServeHTTP(w, r)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,14 +28,28 @@ func (s *server) readBody(x *exchange, types ...string) ([]byte, error) {
 	if err := checkMediaType(x.r, types); err != nil {
 		return nil, err
 	}
+	x.limitBody()
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, s.maxBodyBytes))
-	if err != nil {
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return nil, err
-		}
+	tooLarge := (*http.MaxBytesError)(nil)
+	switch {
+	case err == nil:
+		x.bodyRead = true
+		return body, nil
+	case errors.As(err, &tooLarge):
+		return nil, err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, newProblem(codeBodyTimeout, "send the whole body sooner; nothing was done")
+	default:
 		return nil, newProblem(codeMalformedJSON, "the body ended early")
 	}
-	return body, nil
+}
+
+// limitBody makes the request's deadline hold for its body too.
+func (x *exchange) limitBody() {
+	if deadline, ok := x.ctx.Deadline(); ok {
+		// Some writers of tests have no connection; every real one can do it.
+		_ = http.NewResponseController(x.w).SetReadDeadline(deadline)
+	}
 }
 
 func checkMediaType(r *http.Request, types []string) error {
@@ -45,11 +60,13 @@ func checkMediaType(r *http.Request, types []string) error {
 		}
 		return p
 	}
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return refuse("the body must not be compressed")
+	for _, encoding := range r.Header.Values("Content-Encoding") {
+		if encoding != "" && encoding != "identity" {
+			return refuse("the body must not be compressed")
+		}
 	}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || !slices.Contains(types, mediaType) {
+	if err != nil || len(r.Header.Values("Content-Type")) > 1 || !slices.Contains(types, mediaType) {
 		return refuse("Content-Type must be " + strings.Join(types, " or "))
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
@@ -111,15 +128,26 @@ func malformed(err error) error {
 	case !errors.As(err, &syntactic):
 		return newProblem(codeMalformedJSON, "the body cannot be read")
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return newProblem(codeInvalidBody, "a member is given twice", bodyFault(string(syntactic.JSONPointer), "duplicate", "must be given once"))
+		return newProblem(codeInvalidBody, "a member is given twice", bodyFault(shortPointer(syntactic.JSONPointer), "duplicate", "must be given once"))
 	default:
 		return newProblem(codeMalformedJSON, fmt.Sprintf("at byte %d: %v", syntactic.ByteOffset, syntactic.Err),
-			bodyFault(string(syntactic.JSONPointer), "syntax", "is not JSON"))
+			bodyFault(shortPointer(syntactic.JSONPointer), "syntax", "is not JSON"))
 	}
 }
 
+// maxPointerBytes bounds what is sent back of a pointer that a client made up.
+const maxPointerBytes = 256
+
+// shortPointer points to the whole body where the pointer is too long.
+func shortPointer(p jsontext.Pointer) string {
+	if len(p) > maxPointerBytes {
+		return ""
+	}
+	return string(p)
+}
+
 func (m *members) add(name string, value jsontext.Value) {
-	pointer := string(jsontext.Pointer("").AppendToken(name))
+	pointer := shortPointer(jsontext.Pointer("").AppendToken(name))
 	property, ok := models.EmployeeProperty(name)
 	if !ok {
 		m.badForm = append(m.badForm, bodyFault(pointer, "unknown", "is not a property of an employee"))
@@ -200,7 +228,7 @@ func (m *members) has(name string) bool {
 // pinID makes the employee's ID that of the path; another one in the body is a
 // broken rule.
 func (m *members) pinID(id int64) {
-	if m.has("id") && m.employee.ID != id && !mentioned(m.badValue, "/id") {
+	if m.has("id") && m.employee.ID != id && !mentioned(m.badValue, "/id") && !mentioned(m.badForm, "/id") {
 		m.badValue = append(m.badValue, bodyFault("/id", "mismatch", "must be the id in the path"))
 	}
 	m.employee.ID = id

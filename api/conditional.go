@@ -118,15 +118,42 @@ func parsePrecondition(h http.Header, mayCreate bool) (store.Precondition, error
 	}
 }
 
+// checkCreatePrecondition refuses what a create cannot check. It never replaces,
+// so If-None-Match: * holds of itself.
+func checkCreatePrecondition(h http.Header) error {
+	pre, err := parsePrecondition(h, true)
+	if err != nil || !pre.Present && pre.Matches == nil {
+		return err
+	}
+	return newProblem(codeInvalidHeader, "the header If-Match is wrong",
+		headerFault("If-Match", "unsupported", "is not for this call; PUT takes it"))
+}
+
 func refuseNoneMatch(detail string) error {
 	return newProblem(codeInvalidHeader, "the header If-None-Match is wrong", headerFault("If-None-Match", "unsupported", detail))
+}
+
+// splitUnquoted splits a header's list at its commas, but for those in quotes.
+func splitUnquoted(list string) []string {
+	quoted, escaped := false, false
+	return strings.FieldsFunc(list, func(c rune) bool {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		}
+		return c == ',' && !quoted
+	})
 }
 
 // prefersMinimal reads Prefer: return=minimal (RFC 7240) and confirms what was
 // asked. What is not understood is passed over, as that standard wants.
 func prefersMinimal(x *exchange) bool {
 	for _, line := range x.r.Header.Values("Prefer") {
-		for preference := range strings.SplitSeq(line, ",") {
+		for _, preference := range splitUnquoted(line) {
 			token, _, _ := strings.Cut(preference, ";")
 			switch strings.ToLower(strings.ReplaceAll(strings.TrimSpace(token), `"`, "")) {
 			case "return=minimal":

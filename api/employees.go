@@ -21,6 +21,9 @@ func (s *server) createEmployee(x *exchange) error {
 	if err := checkNoQuery(x.r); err != nil {
 		return err
 	}
+	if err := checkCreatePrecondition(x.r.Header); err != nil {
+		return err
+	}
 	minimal := prefersMinimal(x)
 	body, err := s.readBody(x, jsonType)
 	if err != nil {
@@ -61,11 +64,8 @@ func (s *server) insert(x *exchange, e *models.Employee, assigned bool) error {
 }
 
 func (s *server) getEmployee(x *exchange) error {
-	id, err := pathID(x.r)
+	id, err := addressed(x.r)
 	if err != nil {
-		return err
-	}
-	if err := checkNoQuery(x.r); err != nil {
 		return err
 	}
 	known, err := parseETags(x.r.Header, "If-None-Match")
@@ -90,90 +90,84 @@ func (s *server) getEmployee(x *exchange) error {
 }
 
 func (s *server) saveEmployee(x *exchange) error {
-	id, err := pathID(x.r)
+	c, err := s.decodeChange(x, true, models.NewEmployee(), jsonType)
 	if err != nil {
 		return err
 	}
-	if err := checkNoQuery(x.r); err != nil {
-		return err
-	}
-	pre, err := parsePrecondition(x.r.Header, true)
-	if err != nil {
-		return err
-	}
-	minimal := prefersMinimal(x)
-	body, err := s.readBody(x, jsonType)
-	if err != nil {
-		return err
-	}
-	m, err := decodeMembers(body, models.NewEmployee())
-	if err != nil {
-		return err
-	}
-	m.pinID(id)
-	if err := m.check(m.employee.Validate()); err != nil {
+	if err := c.check(c.employee.Validate()); err != nil {
 		return err
 	}
 	done := x.timed()
-	created, err := x.store.Save(x.ctx, m.employee, pre)
+	created, err := x.store.Save(x.ctx, c.employee, c.pre)
 	done()
 	if err != nil {
 		return err
 	}
 	if created {
-		x.w.Header().Set("Location", location(id))
-		return sendWritten(x, http.StatusCreated, http.StatusCreated, &m.employee, minimal)
+		x.w.Header().Set("Location", location(c.id))
+		return sendWritten(x, http.StatusCreated, http.StatusCreated, &c.employee, c.minimal)
 	}
-	return sendWritten(x, http.StatusOK, http.StatusNoContent, &m.employee, minimal)
+	return sendWritten(x, http.StatusOK, http.StatusNoContent, &c.employee, c.minimal)
 }
 
 func (s *server) patchEmployee(x *exchange) error {
-	id, err := pathID(x.r)
+	c, err := s.decodeChange(x, false, models.Employee{}, mergePatchType, jsonType)
 	if err != nil {
 		return err
 	}
-	if err := checkNoQuery(x.r); err != nil {
-		return err
-	}
-	pre, err := parsePrecondition(x.r.Header, false)
-	if err != nil {
-		return err
-	}
-	minimal := prefersMinimal(x)
-	body, err := s.readBody(x, mergePatchType, jsonType)
-	if err != nil {
-		return err
-	}
-	m, err := decodeMembers(body, models.Employee{})
-	if err != nil {
-		return err
-	}
-	m.pinID(id)
 	patch := models.EmployeePatch{
-		Values: m.employee,
-		Set:    slices.DeleteFunc(m.present, func(p models.Property) bool { return p.Name == "id" }),
+		Values: c.employee,
+		Set:    slices.DeleteFunc(c.present, func(p models.Property) bool { return p.Name == "id" }),
 	}
-	if err := m.check(patch.Validate()); err != nil {
+	if err := c.check(patch.Validate()); err != nil {
 		return err
 	}
 	done := x.timed()
-	e, err := x.store.Patch(x.ctx, id, patch, store.PatchOptions{Precondition: pre, ReturnRow: !minimal})
+	e, err := x.store.Patch(x.ctx, c.id, patch, store.PatchOptions{Precondition: c.pre, ReturnRow: !c.minimal})
 	done()
 	if err != nil {
 		return err
 	}
-	if minimal {
+	if c.minimal {
 		return x.empty(http.StatusNoContent)
 	}
 	return sendWritten(x, http.StatusOK, http.StatusNoContent, &e, false)
 }
 
-func (s *server) deleteEmployee(x *exchange) error {
-	id, err := pathID(x.r)
+// change is a decoded PUT or PATCH.
+type change struct {
+	*members
+	id      int64
+	pre     store.Precondition
+	minimal bool
+}
+
+// decodeChange reads a PUT or PATCH, the body over the values that defaults has.
+func (s *server) decodeChange(x *exchange, mayCreate bool, defaults models.Employee, types ...string) (*change, error) {
+	id, err := addressed(x.r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkNoQuery(x.r); err != nil {
+	pre, err := parsePrecondition(x.r.Header, mayCreate)
+	if err != nil {
+		return nil, err
+	}
+	minimal := prefersMinimal(x)
+	body, err := s.readBody(x, types...)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeMembers(body, defaults)
+	if err != nil {
+		return nil, err
+	}
+	m.pinID(id)
+	return &change{members: m, id: id, pre: pre, minimal: minimal}, nil
+}
+
+func (s *server) deleteEmployee(x *exchange) error {
+	id, err := addressed(x.r)
+	if err != nil {
 		return err
 	}
 	pre, err := parsePrecondition(x.r.Header, false)
@@ -203,10 +197,23 @@ func sendWritten(x *exchange, status, minimalStatus int, e *models.Employee, min
 
 func location(id int64) string { return "/v1/employees/" + strconv.FormatInt(id, 10) }
 
+// addressed is the ID of the one employee that a call is about; such a call
+// takes no query.
+func addressed(r *http.Request) (int64, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return 0, err
+	}
+	return id, checkNoQuery(r)
+}
+
 // pathID reads the ID in the one spelling that it has, so that an employee has
 // one address.
 func pathID(r *http.Request) (int64, error) {
-	text, err := url.PathUnescape(chi.URLParam(r, "id"))
+	text, err := chi.URLParam(r, "id"), error(nil)
+	if r.URL.RawPath != "" { // what the router has then matched
+		text, err = url.PathUnescape(text)
+	}
 	if err == nil {
 		id, parseErr := strconv.ParseInt(text, 10, 64)
 		if parseErr == nil && id >= 1 && strconv.FormatInt(id, 10) == text {

@@ -25,6 +25,7 @@ const (
 	codeMethodNotAllowed     code = "method_not_allowed"
 	codeAlreadyExists        code = "already_exists"
 	codePreconditionFailed   code = "precondition_failed"
+	codeBodyTimeout          code = "body_timeout"
 	codeBodyTooLarge         code = "body_too_large"
 	codeUnsupportedMediaType code = "unsupported_media_type"
 	codeValidationFailed     code = "validation_failed"
@@ -50,6 +51,7 @@ var codes = map[code]struct {
 	codeMethodNotAllowed:     {http.StatusMethodNotAllowed, "The method does not fit the path"},
 	codeAlreadyExists:        {http.StatusConflict, "The employee exists already"},
 	codePreconditionFailed:   {http.StatusPreconditionFailed, "The employee is not as the precondition asks"},
+	codeBodyTimeout:          {http.StatusRequestTimeout, "The body did not come in time"},
 	codeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
 	codeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not understood"},
 	codeValidationFailed:     {http.StatusUnprocessableEntity, "The employee breaks a rule"},

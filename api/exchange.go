@@ -22,6 +22,8 @@ type exchange struct {
 	road  string          // the backend's name
 	spent time.Duration   // in the store
 	begun time.Time
+
+	bodyRead bool // to its end
 }
 
 // handler answers one exchange or returns what went wrong; see toProblem.
@@ -35,32 +37,22 @@ func (s *server) plain(h handler) http.HandlerFunc {
 	}
 }
 
-// read adapts a handler that reads: it ends when its client leaves.
-func (s *server) read(h handler) http.HandlerFunc {
+// onRoad adapts a handler that takes a road. The deadline ends it, and nothing
+// else: net/http takes a client that has closed its sending side for one that
+// has left, and a write that is cut off ends with an unknown outcome and a
+// broken connection to the database.
+func (s *server) onRoad(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.onRoad(w, r, r.Context(), h)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.requestTimeout)
+		defer cancel()
+		x := &exchange{w: w, r: r, ctx: ctx, begun: time.Now()}
+		w.Header().Set("Vary", "X-Backend")
+		if err := s.chooseRoad(x); err != nil {
+			s.finish(x, err)
+			return
+		}
+		s.finish(x, h(x))
 	}
-}
-
-// write adapts a handler that writes. A client that leaves does not stop it:
-// the write would end with an unknown outcome and a broken connection to the
-// database, and the deadline bounds it anyway.
-func (s *server) write(h handler) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		s.onRoad(w, r, context.WithoutCancel(r.Context()), h)
-	}
-}
-
-func (s *server) onRoad(w http.ResponseWriter, r *http.Request, parent context.Context, h handler) {
-	ctx, cancel := context.WithTimeout(parent, s.requestTimeout)
-	defer cancel()
-	x := &exchange{w: w, r: r, ctx: ctx, begun: time.Now()}
-	w.Header().Set("Vary", "X-Backend")
-	if err := s.chooseRoad(x); err != nil {
-		s.finish(x, err)
-		return
-	}
-	s.finish(x, h(x))
 }
 
 // chooseRoad finds the backend that the header X-Backend names.
@@ -89,9 +81,6 @@ func (s *server) finish(x *exchange, err error) {
 		return
 	}
 	infoOf(x.r.Context()).cause = err
-	if x.r.Context().Err() != nil {
-		return // The client has left.
-	}
 	x.problem(toProblem(err))
 }
 
@@ -107,6 +96,10 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 	h := x.w.Header()
 	if x.road != "" {
 		h.Set("Server-Timing", serverTiming(x.road, x.spent, time.Since(x.begun)))
+	}
+	if x.r.ContentLength != 0 && !x.bodyRead {
+		// net/http would wait for the rest of the body before it answers.
+		h.Set("Connection", "close")
 	}
 	if body != nil {
 		h.Set("Content-Type", contentType)

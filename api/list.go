@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -66,7 +67,7 @@ func parseListParameters(rawQuery string) (listParameters, error) {
 	var faults []fault
 	var token string
 	hash := fnv.New64a()
-	for _, name := range slices.Sorted(keys(values)) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if len(values[name]) > 1 {
 			faults = append(faults, parameterFault(name, "repeated", "must be given once"))
 			continue
@@ -82,6 +83,8 @@ func parseListParameters(rawQuery string) (listParameters, error) {
 			if value != "id" && value != "id asc" {
 				err = errText("must be id")
 			}
+		case "":
+			return p, newProblem(codeInvalidParameter, "a parameter has no name")
 		default:
 			var match models.Match
 			match, err = parseMatch(name, value)
@@ -106,16 +109,6 @@ func parseListParameters(rawQuery string) (listParameters, error) {
 	return p, nil
 }
 
-func keys(values url.Values) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range values {
-			if !yield(name) {
-				return
-			}
-		}
-	}
-}
-
 // errText is what is wrong with a parameter, for the client.
 type errText string
 
@@ -123,7 +116,7 @@ func (e errText) Error() string { return string(e) }
 
 func parsePageSize(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxPageSize {
+	if err != nil || n < 1 || n > maxPageSize || strconv.Itoa(n) != text {
 		return 0, errText(fmt.Sprintf("must be an integer from 1 to %d", maxPageSize))
 	}
 	return n, nil
@@ -166,7 +159,7 @@ func parseValue(property models.Property, text string) (any, error) {
 
 func parseInteger(text string, bits int) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, bits)
-	if err != nil {
+	if err != nil || strconv.FormatInt(n, 10) != text {
 		limit := int64(math.MaxInt64) >> (64 - bits)
 		return 0, errText(fmt.Sprintf("must be an integer from %d to %d", -limit-1, limit))
 	}

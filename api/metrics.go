@@ -17,7 +17,7 @@ type requestMetrics struct {
 func newRequestMetrics(registerer prometheus.Registerer) *requestMetrics {
 	m := &requestMetrics{seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "ndbgate_http_request_duration_seconds",
-		Help: "Time from the first byte of a request's header to the end of its answer.",
+		Help: "Time from the end of a request's header to the end of its answer.",
 		// From 100 µs, a read over the native road, to the deadline.
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"method", "route", "backend", "status"})}

@@ -29,10 +29,6 @@ func infoOf(ctx context.Context) *requestInfo {
 	return ctx.Value(infoKey{}).(*requestInfo)
 }
 
-// statusClientLeft is logged and counted where no answer could be given
-// because the client had gone.
-const statusClientLeft = 499
-
 // observe is the outermost middleware: it gives the request its ID, and logs
 // and counts how it ended.
 func (s *server) observe(next http.Handler) http.Handler {
@@ -44,7 +40,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		wrapped.Header().Set("X-Request-Id", info.id)
 		// Deferred, so that an answer that is cut off is logged too.
 		defer func() {
-			status, elapsed, route := finalStatus(wrapped, ctx), time.Since(begun), routeOf(ctx)
+			status, elapsed, route := finalStatus(wrapped), time.Since(begun), routeOf(ctx)
 			s.metrics.observe(r.Method, route, info.road, status, elapsed)
 			s.logRequest(r, info, route, status, wrapped.BytesWritten(), elapsed)
 		}()
@@ -52,15 +48,12 @@ func (s *server) observe(next http.Handler) http.Handler {
 	})
 }
 
-func finalStatus(w middleware.WrapResponseWriter, ctx context.Context) int {
-	switch {
-	case w.Status() != 0:
-		return w.Status()
-	case ctx.Err() != nil:
-		return statusClientLeft
-	default:
+// finalStatus is what net/http has sent or will send.
+func finalStatus(w middleware.WrapResponseWriter) int {
+	if w.Status() == 0 {
 		return http.StatusOK
 	}
+	return w.Status()
 }
 
 func (s *server) logRequest(r *http.Request, info *requestInfo, route string, status, bytes int, elapsed time.Duration) {
@@ -145,6 +138,9 @@ func methodNotAllowed(routes chi.Routes) handler {
 			if method == http.MethodGet {
 				allowed = append(allowed, http.MethodHead)
 			}
+		}
+		if len(allowed) == 0 {
+			return routeNotFound(x)
 		}
 		list := strings.Join(allowed, ", ")
 		return newProblem(codeMethodNotAllowed, "this path takes "+list).withHeader("Allow", list)

@@ -42,12 +42,12 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 	r.NotFound(s.plain(routeNotFound))
 	r.MethodNotAllowed(s.plain(methodNotAllowed(r)))
 
-	r.Post("/v1/employees", s.write(s.createEmployee))
-	r.Get("/v1/employees", s.read(s.listEmployees))
-	r.Get("/v1/employees/{id}", s.read(s.getEmployee))
-	r.Put("/v1/employees/{id}", s.write(s.saveEmployee))
-	r.Patch("/v1/employees/{id}", s.write(s.patchEmployee))
-	r.Delete("/v1/employees/{id}", s.write(s.deleteEmployee))
+	r.Post("/v1/employees", s.onRoad(s.createEmployee))
+	r.Get("/v1/employees", s.onRoad(s.listEmployees))
+	r.Get("/v1/employees/{id}", s.onRoad(s.getEmployee))
+	r.Put("/v1/employees/{id}", s.onRoad(s.saveEmployee))
+	r.Patch("/v1/employees/{id}", s.onRoad(s.patchEmployee))
+	r.Delete("/v1/employees/{id}", s.onRoad(s.deleteEmployee))
 	r.Get("/v1/backends", s.plain(s.listBackends))
 
 	r.Get("/openapi.yaml", serveSpec())

@@ -37,7 +37,8 @@ import (
 //     or else the first example of the body's schema; once for each media type;
 //   - what the extension x-request of the example says: path, query and headers
 //     replace or add values, body and text replace the body by a JSON value or
-//     by raw text, and paddingBytes puts so many spaces in front of it.
+//     by raw text, paddingBytes puts so many spaces in front of it, and stalled
+//     sends none of it.
 //
 // The server holds the employees of the first example of listEmployees, and
 // has the backends of the example of listBackends. An example of a problem
@@ -120,6 +121,7 @@ type sampleRequest struct {
 	Body         json.RawMessage
 	Text         *string
 	PaddingBytes int
+	Stalled      bool `json:"stalled"`
 }
 
 // samples lists all examples in a fixed order.
@@ -208,7 +210,11 @@ func (s *sample) check(t *testing.T, c *contract) {
 			t.Fatal(err)
 		}
 	}
-	server := httptest.NewServer(New(c.backends(rows), Options{}))
+	var opts Options
+	if s.request.Stalled {
+		opts.RequestTimeout = 100 * time.Millisecond
+	}
+	server := httptest.NewServer(New(c.backends(rows), opts))
 	defer server.Close()
 
 	body := s.body()
@@ -282,6 +288,11 @@ func (s *sample) newRequest(t *testing.T, server string, body []byte) *http.Requ
 	r, err := http.NewRequestWithContext(t.Context(), s.method, server+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.request.Stalled {
+		body, end := io.Pipe()
+		t.Cleanup(func() { _ = end.Close() }) // a PipeWriter's Close never fails
+		r.Body = body
 	}
 	query := url.Values{}
 	for name, value := range s.request.Query {

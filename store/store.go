@@ -19,8 +19,8 @@ import (
 //     ErrUnavailable promise that nothing was written.
 //   - ErrUnknownOutcome says that the write may have happened. It is never
 //     retried below the caller.
-//   - A context error is returned by reads, and by writes of which nothing was
-//     sent.
+//   - A context error with no kind beside it comes from reads, and from writes
+//     of which nothing was sent.
 //
 // All methods are safe for concurrent use. Employees passed in are valid
 // (models.Employee.Validate); what only the database knows, such as the
@@ -61,9 +61,6 @@ type Precondition struct {
 	Present bool                        // there is a row
 	Matches func(*models.Employee) bool // there is a row, and this is true of it; may not block
 }
-
-// IsZero tells whether nothing is asked.
-func (p Precondition) IsZero() bool { return !p.Absent && !p.Present && p.Matches == nil }
 
 // HoldsFor checks the precondition against a row, nil where there is none.
 func (p Precondition) HoldsFor(row *models.Employee) bool {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -78,13 +79,21 @@ func (l *load) create(g *gateway, id int64) {
 	l.changed.Broadcast()
 }
 
-// waitFor returns once n more answers of the counted kind have come; the
-// timeout of the test bounds it.
-func (l *load) waitFor(n int, count func() int) {
+// waitLimit is longer than a mysqld takes to come back.
+const waitLimit = 60 * time.Second
+
+// waitFor returns once n more answers of the counted kind have come.
+func (l *load) waitFor(t *testing.T, n int, count func() int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+	defer context.AfterFunc(ctx, l.changed.Broadcast)()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for goal := count() + n; count() < goal; {
-		l.changed.Wait()
+	for goal := count() + n; count() < goal; l.changed.Wait() {
+		if ctx.Err() != nil {
+			t.Fatalf("only %d of %d answers came in %v", n-(goal-count()), n, waitLimit)
+		}
 	}
 }
 
@@ -105,19 +114,19 @@ func TestKillMySQLDUnderLoad_NothingAcknowledgedIsLost(t *testing.T) {
 	})
 	l, stop := startLoad(g, 16)
 	defer stop()
-	l.waitFor(500, l.acknowledged)
+	l.waitFor(t, 500, l.acknowledged)
 
 	// One dies: the other serves on.
 	clusterScript(t, "kill-node", sqlNodes[1])
-	l.waitFor(500, l.acknowledged)
+	l.waitFor(t, 500, l.acknowledged)
 	// Both are dead: every request is refused at once.
 	clusterScript(t, "kill-node", sqlNodes[0])
-	l.waitFor(100, l.refusals)
+	l.waitFor(t, 100, l.refusals)
 	// One comes back, then the other: service returns by itself.
 	clusterScript(t, "start-node", sqlNodes[1])
-	l.waitFor(500, l.acknowledged)
+	l.waitFor(t, 500, l.acknowledged)
 	clusterScript(t, "start-node", sqlNodes[0])
-	l.waitFor(500, l.acknowledged)
+	l.waitFor(t, 500, l.acknowledged)
 	stop()
 
 	for _, b := range l.bad[:min(len(l.bad), 5)] {

@@ -61,16 +61,27 @@ func matchesAll(e *models.Employee, matches []models.Match) bool {
 	return true
 }
 
-// equal compares text as utf8mb3_general_ci does for the Latin alphabet:
-// without regard to case and to spaces at the end.
 func equal(a, b any) bool {
 	textA, okA := a.(string)
 	textB, okB := b.(string)
 	if okA && okB {
-		return strings.EqualFold(strings.TrimRight(textA, " "), strings.TrimRight(textB, " "))
+		return strings.EqualFold(folded(textA), folded(textB))
 	}
 	return a == b
 }
+
+// folded takes off what utf8mb3_general_ci passes over beside case: spaces at
+// the end, and accents, here those of Western Europe.
+func folded(text string) string { return withoutAccents.Replace(strings.TrimRight(text, " ")) }
+
+var withoutAccents = strings.NewReplacer(
+	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Å", "A", "à", "a", "á", "a", "â", "a", "ã", "a", "ä", "a", "å", "a",
+	"È", "E", "É", "E", "Ê", "E", "Ë", "E", "è", "e", "é", "e", "ê", "e", "ë", "e",
+	"Ì", "I", "Í", "I", "Î", "I", "Ï", "I", "ì", "i", "í", "i", "î", "i", "ï", "i",
+	"Ò", "O", "Ó", "O", "Ô", "O", "Õ", "O", "Ö", "O", "ò", "o", "ó", "o", "ô", "o", "õ", "o", "ö", "o",
+	"Ù", "U", "Ú", "U", "Û", "U", "Ü", "U", "ù", "u", "ú", "u", "û", "u", "ü", "u",
+	"Ç", "C", "ç", "c", "Ñ", "N", "ñ", "n", "Ý", "Y", "ý", "y", "ÿ", "y", "ß", "s",
+)
 
 // Create implements store.Employees.
 func (s *Store) Create(ctx context.Context, e models.Employee) error {

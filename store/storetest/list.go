@@ -128,6 +128,9 @@ func (s *suite) testListText(t *testing.T) {
 	}{
 		"case is ignored":                 {"Hopper", "hOPPER", true},
 		"case of other letters, too":      {"Ægir Ødegård", "ægir ødegård", true},
+		"accents are ignored":             {"Ågot Düñçé", "agot dunce", true},
+		"other letters are no accents":    {"Ødegård", "odegard", false},
+		"a sharp s is one s":              {"Groß", "GROS", true},
 		"spaces at the end are ignored":   {"Hopper", "Hopper  ", true},
 		"stored spaces, too":              {"Hopper  ", "hopper", true},
 		"spaces at the start count":       {"Hopper", " Hopper", false},
