@@ -23,6 +23,7 @@ const (
 const (
 	blockMainBits = 9
 	blockMainMask = 1<<blockMainBits - 1
+	maxInstance   = 1<<(16-blockMainBits) - 1
 )
 
 // Main is the block number without the instance, for blocks of data nodes.

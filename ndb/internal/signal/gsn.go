@@ -2,9 +2,9 @@
 // nodes exchange. Each signal is a struct with AppendTo and Decode side by side,
 // in the order of the wire; PROTOCOL.md says where the facts come from.
 //
-// What an API node may send is a closed set: Append takes only the types of
-// this package that know the block they go to. A data node that receives a
-// signal it does not know stops itself.
+// What an API node may send is a closed set: AppendOutgoing takes only
+// the types of this package that know the block they go to. A data node that
+// receives a signal it does not know stops itself.
 package signal
 
 import "fmt"

@@ -60,6 +60,7 @@ const (
 	dataLengthShift     = 26
 	dataLengthMask      = 0x1f
 	gsnMask             = 1<<20 - 1
+	gsnMax              = 1<<16 - 1 // of GSN; far above all that exist
 	sectionCountShift   = 26
 	sectionCountMask    = 3
 	receiverBlockShift  = 16
@@ -67,7 +68,8 @@ const (
 	checksumLengthWords = 1
 )
 
-// ErrMessage is wrapped by all errors of Parse: the link cannot go on.
+// ErrMessage is wrapped by all errors of Parse, Unpack, Assembler and the
+// Decode methods: the link cannot go on.
 var ErrMessage = errors.New("malformed message")
 
 // Append appends m to dst. It panics where m breaks a limit: the caller has
@@ -174,6 +176,9 @@ func Parse(src []byte, m *Message) (sizeBytes int, err error) {
 func (m *Message) parseBody(body []byte) error {
 	r := word.NewReader(body)
 	w1, w2, w3 := r.Uint32(), r.Uint32(), r.Uint32()
+	if w2&gsnMask > gsnMax {
+		return fmt.Errorf("%w: signal number %d", ErrMessage, w2&gsnMask)
+	}
 	if w1&signalIDBit != 0 {
 		r.Uint32()
 	}
@@ -214,6 +219,9 @@ func Unpack(m *Message, handle func(*Message) error) error {
 		return handle(m)
 	}
 	gsn, sender := m.GSN, m.Sender
+	if m.NumSections > 0 || m.Fragment != FragmentNone {
+		return fmt.Errorf("%w: packed %v with %d sections, fragment %d", ErrMessage, gsn, m.NumSections, m.Fragment)
+	}
 	for r := word.NewReader(m.Data); r.Len() > 0; {
 		header := r.Uint32()
 		data := r.Bytes(int(header&packedLengthMask+packedExtraWords) * word.SizeBytes)

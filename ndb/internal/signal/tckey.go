@@ -86,9 +86,15 @@ func (s *TCKeyReq) Route() (GSN, Block) {
 	return GSNTCKeyReq, s.TC.Block()
 }
 
+func (s *TCKeyReq) sectionCount() (least, most int) { return 1, 2 }
+
 // AppendTo implements Outgoing. A commit always executes: without that the
-// coordinator stops.
+// coordinator stops. It panics where s asks of a unique index what that cannot
+// do: write a new row, or a committed read, whose row never comes.
 func (s *TCKeyReq) AppendTo(dst []byte) []byte {
+	if s.UniqueIndex && !s.fitsUniqueIndex() {
+		panic(fmt.Sprintf("signal: TCINDXREQ with operation %d and flags %#x", s.Operation, uint32(s.Flags)))
+	}
 	flags := s.Flags
 	if flags&FlagCommit != 0 {
 		flags |= FlagExecute
@@ -104,8 +110,13 @@ func (s *TCKeyReq) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// Decode overwrites s with the data words of m. TC keeps what it was: a
-// message names its receiver, not the node.
+func (s *TCKeyReq) fitsUniqueIndex() bool {
+	return s.Flags&FlagDirty == 0 && s.Operation != OpInsert && s.Operation != OpWrite
+}
+
+// Decode overwrites s with m; the sections stay there. TC keeps what it was: a
+// message names its receiver, not the node. What AppendTo would not write is an
+// error.
 func (s *TCKeyReq) Decode(m *Message) error {
 	r := word.NewReader(m.Data)
 	s.UniqueIndex = m.GSN == GSNTCIndxReq
@@ -116,7 +127,7 @@ func (s *TCKeyReq) Decode(m *Message) error {
 	s.Operation = Operation(info & operationMask >> operationShift)
 	s.Flags = KeyFlags(info &^ operationMask)
 	s.TableVersion = r.Uint32()
-	s.TransID = TransID{r.Uint32(), r.Uint32()}
+	s.TransID = readTransID(&r)
 	s.ScanInfo, s.Distribution = 0, 0
 	if s.Flags&FlagScanInfo != 0 {
 		s.ScanInfo = r.Uint32()
@@ -124,8 +135,13 @@ func (s *TCKeyReq) Decode(m *Message) error {
 	if s.Flags&FlagDistributionKey != 0 {
 		s.Distribution = r.Uint32()
 	}
-	if err := r.Done(); err != nil {
-		return fmt.Errorf("TCKEYREQ: %w", err)
+	least, most := s.sectionCount()
+	gsn, _ := s.Route()
+	if err := end(gsn, m, &r, min(max(m.NumSections, least), most)); err != nil {
+		return err
+	}
+	if s.Flags&FlagCommit != 0 && s.Flags&FlagExecute == 0 || s.UniqueIndex && !s.fitsUniqueIndex() {
+		return bad(gsn, "has the info %#x", info)
 	}
 	return nil
 }
