@@ -54,7 +54,7 @@ const (
 	FlagScanInfo          KeyFlags = 1 << 14
 	FlagInterpreted       KeyFlags = 1 << 15
 	FlagReadCommittedBase KeyFlags = 1 << 20
-	FlagNoWait            KeyFlags = 1 << 21
+	FlagNoWait            KeyFlags = 1 << 21 // reads only
 
 	operationShift = 5
 	operationMask  = 7 << operationShift
@@ -89,11 +89,12 @@ func (s *TCKeyReq) Route() (GSN, Block) {
 func (s *TCKeyReq) sectionCount() (least, most int) { return 1, 2 }
 
 // AppendTo implements Outgoing. A commit always executes: without that the
-// coordinator stops. It panics where s asks of a unique index what that cannot
-// do: write a new row, or a committed read, whose row never comes.
+// coordinator stops. It panics where s asks for what a data node cannot do, and
+// may not survive: see allowed.
 func (s *TCKeyReq) AppendTo(dst []byte) []byte {
-	if s.UniqueIndex && !s.fitsUniqueIndex() {
-		panic(fmt.Sprintf("signal: TCINDXREQ with operation %d and flags %#x", s.Operation, uint32(s.Flags)))
+	if !s.allowed() {
+		gsn, _ := s.Route()
+		panic(fmt.Sprintf("signal: %v with operation %d and flags %#x", gsn, s.Operation, uint32(s.Flags)))
 	}
 	flags := s.Flags
 	if flags&FlagCommit != 0 {
@@ -110,8 +111,16 @@ func (s *TCKeyReq) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-func (s *TCKeyReq) fitsUniqueIndex() bool {
-	return s.Flags&FlagDirty == 0 && s.Operation != OpInsert && s.Operation != OpWrite
+// allowed tells whether operation and flags go together. A write that does not
+// wait for locks stops the data node that holds the row: only reads may do so. A
+// unique index cannot insert, and the row of a committed read over it would
+// never come.
+func (s *TCKeyReq) allowed() bool {
+	reads := s.Operation == OpRead || s.Operation == OpReadExclusive
+	if s.Flags&FlagNoWait != 0 && !reads {
+		return false
+	}
+	return !s.UniqueIndex || s.Flags&FlagDirty == 0 && s.Operation != OpInsert && s.Operation != OpWrite
 }
 
 // Decode overwrites s with m; the sections stay there. TC keeps what it was: a
@@ -140,7 +149,7 @@ func (s *TCKeyReq) Decode(m *Message) error {
 	if err := end(gsn, m, &r, min(max(m.NumSections, least), most)); err != nil {
 		return err
 	}
-	if s.Flags&FlagCommit != 0 && s.Flags&FlagExecute == 0 || s.UniqueIndex && !s.fitsUniqueIndex() {
+	if s.Flags&FlagCommit != 0 && s.Flags&FlagExecute == 0 || !s.allowed() {
 		return bad(gsn, "has the info %#x", info)
 	}
 	return nil
