@@ -1,0 +1,155 @@
+package ndb
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ndbgate/ndbgate/ndb/internal/signal"
+	"github.com/ndbgate/ndbgate/ndb/internal/transporter"
+)
+
+// checkpointRetryPause keeps a node that refuses to wait for a checkpoint, or
+// the lack of any node, from keeping us busy.
+const checkpointRetryPause = 100 * time.Millisecond
+
+// checkpoints knows which global checkpoint is on disk. One caller at a time
+// asks the cluster; the others wait for what it learns.
+type checkpoints struct {
+	mu      sync.Mutex    // guards all below
+	durable uint32        // the latest checkpoint that is known to be complete
+	asking  chan struct{} // closed when who asks is done; nil while nobody asks
+}
+
+// WaitDurable waits until a commit is on disk, so that it survives the loss of
+// the whole cluster. gci is the commit's, as Tx.GCI gives it; 0, of a
+// transaction that wrote nothing, is durable already. It takes until the end of
+// the global checkpoint, 2 s at most with the cluster's defaults. Any number of
+// callers share one request.
+//
+// Call it soon after the commit: a cluster that was lost in between may have
+// come back without it, and only a loss while WaitDurable waits is noticed. An
+// error leaves open whether the commit will last.
+func (c *Client) WaitDurable(ctx context.Context, gci uint64) error {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	wanted := uint32(gci >> gciCheckpointShift)
+	epoch := c.cluster.epoch.Load()
+	for {
+		durable, asking, ask := c.checkpoints.join(wanted)
+		switch {
+		case c.cluster.epoch.Load() != epoch:
+			if ask {
+				c.checkpoints.leave()
+			}
+			return notDurable(errLostMeanwhile)
+		case durable:
+			return nil
+		case ask:
+			err := c.askCheckpoint(ctx)
+			c.checkpoints.leave()
+			if err != nil {
+				return err
+			}
+		default:
+			select {
+			case <-asking:
+			case <-ctx.Done():
+				return notDurable(ctx.Err())
+			}
+		}
+	}
+}
+
+// gciCheckpointShift takes the checkpoint from a GCI: below are epochs within
+// it.
+const gciCheckpointShift = 32
+
+// join tells what the caller is to do about a checkpoint: nothing, wait for
+// asking to be closed, or ask the cluster and then leave.
+func (p *checkpoints) join(wanted uint32) (durable bool, asking chan struct{}, ask bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if wanted <= p.durable {
+		return true, nil, false
+	}
+	if p.asking != nil {
+		return false, p.asking, false
+	}
+	p.asking = make(chan struct{})
+	return false, nil, true
+}
+
+func (p *checkpoints) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.asking)
+	p.asking = nil
+}
+
+func (p *checkpoints) completed(checkpoint uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.durable = max(p.durable, checkpoint)
+}
+
+// askCheckpoint waits for the end of one checkpoint. A nil error says that it
+// is worth looking again: a node that refuses, or is lost, only costs a pause.
+func (c *Client) askCheckpoint(ctx context.Context) error {
+	api, err := c.nextAPINode()
+	if err != nil {
+		return notDurable(err)
+	}
+	var l *link
+	if l, err = api.coordinator(nil); err == nil {
+		err = c.askCheckpointOver(ctx, l)
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return notDurable(ctx.Err())
+	}
+	pause := time.NewTimer(checkpointRetryPause)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return notDurable(ctx.Err())
+	case <-pause.C:
+		return nil
+	}
+}
+
+func (c *Client) askCheckpointOver(ctx context.Context, l *link) error {
+	m, err := c.replies.request(ctx, l, signal.GSNWaitGCPReq, func(id uint32) error {
+		req := signal.WaitGCPReq{Ref: l.api.ref(), RequestID: id, Type: signal.WaitGCPComplete}
+		return transporter.Send(l.conn, signal.BlockAPI, &req)
+	})
+	if err != nil {
+		return err
+	}
+	if m.GSN != signal.GSNWaitGCPConf {
+		return &Error{Op: "wait for a global checkpoint", Status: StatusTemporary, Classification: ClassNodeRecovery}
+	}
+	var s signal.WaitGCPConf
+	if err := s.Decode(m); err != nil {
+		return err
+	}
+	c.checkpoints.completed(uint32(s.GCI >> gciCheckpointShift))
+	return nil
+}
+
+// forget is called when the cluster is lost: it may come back with lower
+// numbers.
+func (p *checkpoints) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.durable = 0
+}
+
+var errLostMeanwhile = errors.New("all data nodes were lost")
+
+func notDurable(cause error) error {
+	return &Error{Op: "wait for a global checkpoint", Status: StatusUnknown, Classification: ClassTimeout, Cause: cause}
+}

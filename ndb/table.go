@@ -1,0 +1,76 @@
+package ndb
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
+)
+
+// Table is a table of the cluster, found by Client.Table. It follows changes of
+// the table's definition by itself: columns are those of the definition that
+// was current when they were asked for. Safe for concurrent use.
+type Table struct {
+	client   *Client
+	database string
+	name     string
+	internal string // its name in the dictionary
+	def      atomic.Pointer[definition]
+}
+
+// Database is the name of the table's database.
+func (t *Table) Database() string { return t.database }
+
+// Name is the table's name in its database.
+func (t *Table) Name() string { return t.name }
+
+// String is database and name, as in "ndbtest/employee".
+func (t *Table) String() string { return t.database + "/" + t.name }
+
+// Columns returns all columns in their order. The slice must not be changed.
+func (t *Table) Columns() []*Column { return t.def.Load().columns }
+
+// Column returns the column of that name. Names are case sensitive, as they
+// were stored.
+func (t *Table) Column(name string) (*Column, error) { return t.def.Load().column(name) }
+
+// PrimaryKey returns the columns of the primary key. The slice must not be
+// changed.
+func (t *Table) PrimaryKey() []*Column { return t.def.Load().key }
+
+// Index returns the ordered or unique index of that name.
+func (t *Table) Index(name string) (*Index, error) {
+	if x, ok := t.def.Load().indexes[name]; ok {
+		return x, nil
+	}
+	return nil, fmt.Errorf("ndb: table %s has no index %s", t, name)
+}
+
+// ReadBackup tells whether committed reads may be served by any replica.
+func (t *Table) ReadBackup() bool { return t.def.Load().info.ReadBackup }
+
+// FragmentCount is how many fragments the rows are spread over.
+func (t *Table) FragmentCount() int { return len(t.def.Load().info.Fragments) }
+
+func infosOf(columns []*Column) []*dictinfo.Column {
+	infos := make([]*dictinfo.Column, len(columns))
+	for i, c := range columns {
+		infos[i] = c.info
+	}
+	return infos
+}
+
+// refresh reads the table's definition again and tells whether values made for
+// old mean the same in the new one.
+func (t *Table) refresh(ctx context.Context, old *definition) (same bool, err error) {
+	if current := t.def.Load(); current != old {
+		return old.sameShape(current), nil // Somebody else has done it.
+	}
+	fresh, err := t.client.dict.load(ctx, t.internal)
+	if err != nil {
+		return false, err
+	}
+	t.def.CompareAndSwap(old, fresh) // Another refresh may have been quicker.
+	return old.sameShape(fresh), nil
+}
