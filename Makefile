@@ -14,7 +14,7 @@ help: ## this list
 
 run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
 	@printf '%s\n' \
-	  'Once the gateway says "serving", try in another terminal (the docs: http://127.0.0.1:8080/docs):' '' \
+	  'Once the gateway says "listening", try in another terminal, or open http://127.0.0.1:8080/docs:' '' \
 	  "  curl -i -X PUT http://127.0.0.1:8080/v1/employees/1 -H 'Content-Type: application/json' -d '{\"first\":\"Ada\",\"city\":\"London\"}'" \
 	  "  curl -i 'http://127.0.0.1:8080/v1/employees?city=london' -H 'X-Backend: sql'" \
 	  "  curl -i http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: ndb'" ''

@@ -47,6 +47,7 @@ func TestBadInput_GetsItsProblemAndStoresNothing(t *testing.T) {
 		{"bool for id", request{"POST", create, `{"id":true}`, nil}, 400, "invalid_body", "/id type", ""},
 		{"number for date", request{"POST", create, `{"started":20200102}`, nil}, 400, "invalid_body", "/started type", ""},
 		{"all wrong forms at once", request{"POST", create, `{"first":1,"x":2,"last":[],"started":"x"}`, nil}, 400, "invalid_body", "/first type, /x unknown, /last type, /started date", ""},
+		{"wrong forms and broken rules at once", request{"POST", create, `{"frist":1,"department":0,"id":"1"}`, nil}, 400, "invalid_body", "/frist unknown, /id type, /department min", ""},
 		// Rules
 		{"id 0", request{"POST", create, `{"id":0}`, nil}, 422, "validation_failed", "/id min", ""},
 		{"id negative", request{"POST", create, `{"id":-1}`, nil}, 422, "validation_failed", "/id min", ""},

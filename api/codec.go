@@ -194,26 +194,27 @@ func formOf(target any) form {
 	}
 }
 
-// check returns what is wrong with the members: those that have not the right
-// form, or else all broken rules, where invalid adds what the model found in
-// the members that could be read.
+// check returns a problem with all that is wrong with the members: what has not
+// the right form, and the rules that the others break, where invalid is what the
+// model found.
 func (m *members) check(invalid error) error {
-	if len(m.badForm) > 0 {
-		return newProblem(codeInvalidBody, "each entry of errors names a member", slices.Concat(m.badForm, m.badValue)...)
-	}
-	faults := m.badValue
+	faults := slices.Concat(m.badForm, m.badValue)
 	var validation *models.ValidationError
 	if errors.As(invalid, &validation) {
 		for _, f := range invalidFaults(validation) {
-			if !mentioned(m.badValue, *f.Pointer) {
+			if !mentioned(faults, *f.Pointer) {
 				faults = append(faults, f)
 			}
 		}
 	}
-	if len(faults) > 0 {
+	switch {
+	case len(m.badForm) > 0:
+		return newProblem(codeInvalidBody, "each entry of errors names a member", faults...)
+	case len(faults) > 0:
 		return validationProblem(faults)
+	default:
+		return nil
 	}
-	return nil
 }
 
 func mentioned(faults []fault, pointer string) bool {

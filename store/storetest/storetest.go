@@ -66,21 +66,25 @@ func (s *suite) newID(t *testing.T) int64 {
 	return s.nextID
 }
 
+// cleanUpTries bounds how often a row that is locked is tried again.
+const cleanUpTries = 10
+
 func (s *suite) cleanUp(t *testing.T, id int64) {
 	t.Helper()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
-		for {
-			err := s.store.Delete(ctx, id, store.Precondition{})
+		var err error
+		for range cleanUpTries {
+			err = s.store.Delete(ctx, id, store.Precondition{})
 			if err == nil || errors.Is(err, store.ErrNotFound) {
 				return
 			}
 			if ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("clean up: %v", err)
-				return
+				break
 			}
 		}
+		t.Errorf("clean up: %v", err)
 	})
 }
 
