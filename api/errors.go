@@ -143,7 +143,7 @@ func toProblem(err error) *problem {
 	case errors.Is(err, store.ErrConflict):
 		return newProblem(codeAlreadyExists, "an employee with this id exists; PUT replaces it")
 	case errors.Is(err, store.ErrPreconditionFailed):
-		return newProblem(codePreconditionFailed, "read the employee again: it is there or not, and has another ETag, than If-Match or If-None-Match asks")
+		return newProblem(codePreconditionFailed, "the employee is not there, or is, or has another ETag than If-Match or If-None-Match asks; read it again")
 	case errors.Is(err, store.ErrInvalid):
 		return invalidProblem(err)
 	case errors.Is(err, store.ErrUnavailable):
