@@ -161,11 +161,11 @@ func (r *Request) ConfigNodeID() (signal.NodeID, error) {
 func ConfigReply(b *Blob) *Reply {
 	encoded := base64.StdEncoding.EncodeToString(b.AppendTo(nil))
 	var body strings.Builder
-	for len(encoded) > 0 {
-		n := min(len(encoded), base64Line)
-		body.WriteString(encoded[:n] + "\n")
-		encoded = encoded[n:]
+	for len(encoded) > base64Line {
+		body.WriteString(encoded[:base64Line] + "\n")
+		encoded = encoded[base64Line:]
 	}
+	body.WriteString(encoded)
 	size := body.Len()
 	body.WriteString("\n") // is not counted
 	return &Reply{Header: headerConfig, Body: body.String(), Fields: Fields{

@@ -48,7 +48,8 @@ func TestParseConnectstring_Wrong_ErrorSaysWhat(t *testing.T) {
 		{"a,nodeid=5", "before the servers"},
 		{"nodeid=5,nodeid=6,a", "stands once"},
 		{"bind-address=a,b", `unknown setting "bind-address"`},
-		{"http://a", "has no valid host"},
+		{"http://a", `port "//a"`},
+		{"a/b", `"a/b" has no valid host`},
 	}
 	for _, test := range tests {
 		got, err := ParseConnectstring(test.in)

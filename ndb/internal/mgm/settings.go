@@ -37,7 +37,7 @@ const (
 	keyConnectBackoffMaxTime          Key = 807 // ms
 )
 
-// neverTimeout is how "never" is written in ms.
+// neverTimeout is how a server writes "never", in ms.
 const neverTimeout = 0xfffffeff
 
 // settings reads a section and its default section. A setting that is in
@@ -178,65 +178,76 @@ func (b *Blob) link(section *Section) (Link, error) {
 	return l, s.err
 }
 
-// Blob is the configuration as a management server sends it, without defaults.
+// Blob is the configuration as a management server sends it. Settings that are
+// zero here are left out, so that a client takes their defaults.
 func (c *Config) Blob() *Blob {
 	b := &Blob{System: Section{Type: SectionSystem, Entries: []Entry{text(keySystemName, c.SystemName)}}}
 	for i := range b.Defaults {
 		b.Defaults[i].Type = SectionType(i + 1)
 	}
-	for _, n := range c.Nodes {
-		section := Section{Type: SectionType(n.Type) + SectionDataNode, Entries: []Entry{
-			number(keyNodeID, uint32(n.ID)), text(keyHostName, n.Host),
-		}}
-		section.Entries = append(section.Entries, n.entries()...)
-		b.Nodes = append(b.Nodes, section)
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		b.Nodes = append(b.Nodes, Section{Type: SectionType(n.Type) + SectionDataNode, Entries: n.entries()})
 	}
-	for _, l := range c.Links {
-		b.Connections = append(b.Connections, Section{Type: SectionTCP, Entries: []Entry{
-			number(keyNodeID1, uint32(l.Node1)),
-			number(keyNodeID2, uint32(l.Node2)),
-			number(keySendSignalID, flag(l.SignalID)),
-			number(keyChecksum, flag(l.Checksum)),
-			number(keyServerPort, uint32(int32(l.Port))),
-			text(keyHostName1, l.Host1),
-			text(keyHostName2, l.Host2),
-			number(keyServer, uint32(l.Node2)),
-			number(keySendBufferMemory, l.SendBufferBytes),
-			number(keyReceiveBufferMemory, l.ReceiveBufferBytes),
-			number(keyRequireTLS, flag(l.RequireTLS)),
-		}})
+	for i := range c.Links {
+		b.Connections = append(b.Connections, Section{Type: SectionTCP, Entries: c.Links[i].entries()})
 	}
 	return b
 }
 
 func (n *Node) entries() []Entry {
+	entries := []Entry{number(keyNodeID, uint32(n.ID)), text(keyHostName, n.Host)}
 	switch n.Type {
 	case TypeData:
-		inactive := uint32(n.DataNode.TransactionInactiveTimeout / time.Millisecond)
-		if inactive == 0 {
-			inactive = neverTimeout
-		}
-		return []Entry{
+		return appendSettings(entries,
 			number(keyMaxNoOfConcurrentOperations, n.DataNode.MaxConcurrentOperations),
-			number(keyHeartbeatIntervalDBAPI, uint32(n.DataNode.HeartbeatInterval/time.Millisecond)),
-			number(keyTransactionInactiveTimeout, inactive),
-			number(keyTransactionDeadlockDetection, uint32(n.DataNode.TransactionDeadlockDetection/time.Millisecond)),
+			milliseconds(keyHeartbeatIntervalDBAPI, n.DataNode.HeartbeatInterval),
+			milliseconds(keyTransactionInactiveTimeout, n.DataNode.TransactionInactiveTimeout),
+			milliseconds(keyTransactionDeadlockDetection, n.DataNode.TransactionDeadlockDetection),
 			number(keyMaxDMLOperationsPerTransaction, n.DataNode.MaxDMLOperationsPerTransaction),
-		}
+		)
 	case TypeAPI:
-		return []Entry{
-			number(keyArbitrationRank, uint32(n.ArbitrationRank)),
+		return appendSettings(append(entries, number(keyArbitrationRank, uint32(n.ArbitrationRank))),
 			number(keyMaxScanBatchSize, n.API.MaxScanBatchBytes),
 			number(keyBatchByteSize, n.API.ScanBatchBytes),
 			number(keyBatchSize, n.API.ScanBatchRows),
-			number(keyConnectBackoffMaxTime, uint32(n.API.ConnectBackoffMax/time.Millisecond)),
-		}
+			milliseconds(keyConnectBackoffMaxTime, n.API.ConnectBackoffMax),
+		)
 	default:
-		return []Entry{number(keyArbitrationRank, uint32(n.ArbitrationRank)), number(keyMGMPort, uint32(n.Port))}
+		return appendSettings(append(entries, number(keyArbitrationRank, uint32(n.ArbitrationRank))), number(keyMGMPort, uint32(n.Port)))
 	}
 }
 
+func (l *Link) entries() []Entry {
+	return appendSettings([]Entry{
+		number(keyNodeID1, uint32(l.Node1)),
+		number(keyNodeID2, uint32(l.Node2)),
+		number(keySendSignalID, flag(l.SignalID)),
+		number(keyChecksum, flag(l.Checksum)),
+		number(keyServerPort, uint32(int32(l.Port))),
+		text(keyHostName1, l.Host1),
+		text(keyHostName2, l.Host2),
+		number(keyServer, uint32(l.Node2)),
+		number(keyRequireTLS, flag(l.RequireTLS)),
+	},
+		number(keySendBufferMemory, l.SendBufferBytes),
+		number(keyReceiveBufferMemory, l.ReceiveBufferBytes),
+	)
+}
+
+// appendSettings appends those that are not zero.
+func appendSettings(entries []Entry, settings ...Entry) []Entry {
+	for _, e := range settings {
+		if e.Number != 0 {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 func number(key Key, n uint32) Entry { return Entry{Key: key, Kind: KindUint32, Number: uint64(n)} }
+
+func milliseconds(key Key, d time.Duration) Entry { return number(key, uint32(d/time.Millisecond)) }
 
 func text(key Key, s string) Entry { return Entry{Key: key, Kind: KindText, Text: s} }
 
