@@ -17,8 +17,9 @@ const (
 type apiNode struct {
 	id      signal.NodeID
 	client  *Client
-	nodes   []*dataNode // in the order of their IDs; fixed after Connect
-	links   [maxNodeIDs]atomic.Pointer[link]
+	nodes   []*dataNode                      // in the order of their IDs; fixed after Connect
+	links   [maxNodeIDs]atomic.Pointer[link] // that new transactions may use
+	alive   [maxNodeIDs]atomic.Pointer[link] // that were usable once and are not lost: answers still come
 	records *recordTable
 	admit   *admission
 	turn    atomic.Uint32 // for taking nodes in turn
@@ -31,6 +32,9 @@ func (a *apiNode) ref() signal.BlockRef { return signal.NewBlockRef(signal.Block
 
 // linkTo returns the link to a started data node, or nil.
 func (a *apiNode) linkTo(node signal.NodeID) *link { return a.links[node].Load() }
+
+// isConnected tells whether answers of a data node can still come.
+func (a *apiNode) isConnected(node signal.NodeID) bool { return a.alive[node].Load() != nil }
 
 // A transaction ID is a counter of 40 bits below the node ID. It comes from
 // this one place: the data nodes stop when two open transactions have the same.
@@ -65,7 +69,10 @@ func (a *apiNode) coordinator(preferred []signal.NodeID) (*link, error) {
 }
 
 // linkUp is called when a data node is started and may be used.
-func (a *apiNode) linkUp(l *link) { a.links[l.node].Store(l) }
+func (a *apiNode) linkUp(l *link) {
+	a.alive[l.node].Store(l)
+	a.links[l.node].Store(l)
+}
 
 // linkDown is called once when a link is lost or its node begins to stop; with
 // lost, what is in flight over it waits for takenOver.
@@ -74,6 +81,7 @@ func (a *apiNode) linkDown(l *link, lost bool) {
 	if !lost {
 		return
 	}
+	a.alive[l.node].CompareAndSwap(l, nil)
 	l.fail()
 	a.records.each(func(rec *txRecord) { rec.onNodeLost(l.node) })
 }
@@ -105,14 +113,15 @@ type admission struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	maxWait int64
+	closed  <-chan struct{} // the client's end
 }
 
-func newAdmission(slots, maxWait int) *admission {
-	return &admission{slots: make(chan struct{}, slots), maxWait: int64(maxWait)}
+func newAdmission(slots, maxWait int, closed <-chan struct{}) *admission {
+	return &admission{slots: make(chan struct{}, slots), maxWait: int64(maxWait), closed: closed}
 }
 
-// acquire waits for a slot until the context ends. Where too many wait already
-// it refuses at once.
+// acquire waits for a slot until the context ends, or the client. Where too many
+// wait already it refuses at once.
 func (a *admission) acquire(ctx context.Context) error {
 	select {
 	case a.slots <- struct{}{}:
@@ -129,6 +138,8 @@ func (a *admission) acquire(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return notSent(ctx.Err())
+	case <-a.closed:
+		return notSent(ErrClosed)
 	}
 }
 

@@ -115,16 +115,23 @@ func (c *Client) awaitUsable(ctx context.Context) error {
 
 // usable tells whether a data node can be used, or why none ever will.
 func (m *membership) usable() (bool, error) {
+	hope := false
+	var refused error
 	for _, n := range m.api.nodes {
 		info := n.snapshot()
-		if info.Usable {
+		switch {
+		case info.Usable:
 			return true, nil
-		}
-		if permanent(info.LastError) {
-			return false, info.LastError
+		case permanent(info.LastError):
+			refused = info.LastError
+		default:
+			hope = true
 		}
 	}
-	return false, nil
+	if hope {
+		return false, nil
+	}
+	return false, refused
 }
 
 // describe is for the error of a Connect that took too long.

@@ -114,7 +114,7 @@ func TestRealCluster_WaitDurable_WaitsForACheckpoint(t *testing.T) {
 		}
 		t.Logf("node %d: checkpoint %d after %v", n.id, c.checkpoints.durable, time.Since(began))
 	}
-	if err := c.WaitDurable(t.Context(), uint64(c.checkpoints.durable+1)<<gciCheckpointShift); err != nil {
+	if err := c.WaitDurable(t.Context(), GCI(c.checkpoints.durable+1)<<gciCheckpointShift); err != nil {
 		t.Error(err)
 	}
 }

@@ -26,6 +26,7 @@ const (
 	// must not keep us from data nodes that work. One that has just lost contact
 	// with them takes 3 s for an answer, and 4 s for an ID that is not free yet.
 	managementTimeout = 10 * time.Second
+	portTimeout       = 3 * time.Second
 )
 
 // join takes the client's node IDs and learns the configuration of the cluster.
@@ -65,17 +66,21 @@ type slot struct {
 // allocate waits for management servers that do not answer, and for an ID that
 // is still taken.
 func (c *Client) allocate(ctx context.Context, wanted signal.NodeID) (slot, error) {
+	var reason error // of the last attempt that was not cut off
 	for {
 		s, err := c.tryAllocate(ctx, wanted)
 		if err == nil || ctx.Err() == nil && !mgm.Temporary(err) {
 			return s, err
+		}
+		if reason == nil || ctx.Err() == nil {
+			reason = err
 		}
 		pause := time.NewTimer(nodeIDRetryPause)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return slot{}, fmt.Errorf("%w: %w", ctx.Err(), err)
+			return slot{}, fmt.Errorf("%w: %w", ctx.Err(), reason)
 		}
 	}
 }
@@ -127,7 +132,7 @@ func (c *Client) newMembership(id signal.NodeID, connections []mgm.Connection) *
 		id:      id,
 		client:  c,
 		records: newRecordTable(recordsPerTransaction * len(connections) * c.cfg.MaxTransactions),
-		admit:   newAdmission(c.cfg.MaxTransactions, c.cfg.MaxWaiting),
+		admit:   newAdmission(c.cfg.MaxTransactions, c.cfg.MaxWaiting, c.life.Done()),
 	}
 	for _, connection := range connections {
 		m.api.nodes = append(m.api.nodes, newDataNode(m, connection))
@@ -165,7 +170,7 @@ func (n *dataNode) connect(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.member.connected()
+	n.member.linkMade()
 	n.member.deliver(n.member.takeovers.connected(n.id))
 	return newLink(n.api, n.id, conn), nil
 }
@@ -188,7 +193,7 @@ func (n *dataNode) address(ctx context.Context) (string, error) {
 }
 
 func (n *dataNode) dynamicPort(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, managementTimeout)
+	ctx, cancel := context.WithTimeout(ctx, portTimeout)
 	defer cancel()
 	session, err := n.member.client.management(ctx)
 	if err != nil {
@@ -219,12 +224,12 @@ func (m *membership) reserve(ctx context.Context) error {
 	if refused := (*mgm.Error)(nil); errors.As(err, &refused) {
 		return err
 	}
-	if err != nil {
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reservedAt = time.Now()
+	m.reservedAt = time.Now() // without an answer, too: the other nodes need not ask now
 	return nil
 }
 
@@ -246,13 +251,13 @@ func (m *membership) reserved() bool {
 	return m.connections > 0 || time.Since(m.reservedAt) < reservationTime
 }
 
-func (m *membership) connected() {
+func (m *membership) linkMade() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.connections++
 }
 
-func (m *membership) disconnected() {
+func (m *membership) linkGone() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.connections--

@@ -23,15 +23,15 @@ type checkpoints struct {
 }
 
 // WaitDurable waits until a commit is on disk, so that it survives the loss of
-// the whole cluster. gci is the commit's, as Tx.GCI gives it; 0, of a
-// transaction that wrote nothing, is durable already. It takes until the end of
-// the global checkpoint, 2 s at most with the cluster's defaults. Any number of
-// callers share one request.
+// the whole cluster. gci is the commit's; 0, of a transaction that wrote
+// nothing, is durable already. It takes until the end of the global checkpoint,
+// usually 2 s at most with the cluster's defaults. Any number of callers share
+// one request.
 //
 // Call it soon after the commit: a cluster that was lost in between may have
 // come back without it, and only a loss while WaitDurable waits is noticed. An
 // error leaves open whether the commit will last.
-func (c *Client) WaitDurable(ctx context.Context, gci uint64) error {
+func (c *Client) WaitDurable(ctx context.Context, gci GCI) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	wanted := uint32(gci >> gciCheckpointShift)
@@ -88,10 +88,14 @@ func (p *checkpoints) leave() {
 	p.asking = nil
 }
 
-func (p *checkpoints) completed(checkpoint uint32) {
+// completed notes what a cluster has said, unless that was lost meanwhile.
+func (c *Client) completed(checkpoint uint32, epoch uint64) {
+	p := &c.checkpoints
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.durable = max(p.durable, checkpoint)
+	if c.cluster.epoch.Load() == epoch {
+		p.durable = max(p.durable, checkpoint)
+	}
 }
 
 // askCheckpoint waits for the end of one checkpoint. A nil error says that it
@@ -122,6 +126,7 @@ func (c *Client) askCheckpoint(ctx context.Context) error {
 }
 
 func (c *Client) askCheckpointOver(ctx context.Context, l *link) error {
+	epoch := c.cluster.epoch.Load()
 	m, err := c.replies.request(ctx, l, signal.GSNWaitGCPReq, func(id uint32) error {
 		req := signal.WaitGCPReq{Ref: l.api.ref(), RequestID: id, Type: signal.WaitGCPComplete}
 		return transporter.Send(l.conn, signal.BlockAPI, &req)
@@ -136,7 +141,7 @@ func (c *Client) askCheckpointOver(ctx context.Context, l *link) error {
 	if err := s.Decode(m); err != nil {
 		return err
 	}
-	c.checkpoints.completed(uint32(s.GCI >> gciCheckpointShift))
+	c.completed(uint32(s.GCI>>gciCheckpointShift), epoch)
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (n *dataNode) serve(ctx context.Context, l *link) (wasUp bool, err error) {
 	n.setInfo(func(i *NodeInfo) { i.State, i.Since, i.LastError = NodeRegistering, time.Now(), nil })
 	s.run(ctx)
 	n.api.linkDown(l, true)
-	n.member.disconnected()
+	n.member.linkGone()
 	n.member.client.traffic.end(l, s.wasUp)
 	if ctx.Err() != nil {
 		n.closeOrphans()

@@ -54,6 +54,9 @@ type fakeNode struct {
 	address string
 	network *fakeNetwork
 
+	anyAPINode bool // not only testAPINode registers
+	requireTLS bool
+
 	mu        sync.Mutex // guards all below
 	conf      signal.APIRegConf
 	silent    bool // heartbeats get no answer
@@ -80,7 +83,7 @@ func (f *fakeNode) connection() mgm.Connection {
 }
 
 func (f *fakeNode) serve(nc net.Conn) {
-	listener := transporter.Listener{Config: transporter.Config{Own: f.id, Format: signal.Format{SignalID: true}}, Admit: f.admit}
+	listener := transporter.Listener{Config: transporter.Config{Own: f.id, Format: signal.Format{SignalID: true}}, Admit: f.admit, RequireTLS: f.requireTLS}
 	conn, err := listener.Accept(context.Background(), nc)
 	if err != nil {
 		return
@@ -117,16 +120,17 @@ func (f *fakeNode) receive(conn *transporter.ServerConn, m *signal.Message) {
 	if err := s.Decode(m); err != nil {
 		f.t.Error(err)
 	}
-	if want := signal.NewBlockRef(signal.BlockCluster, testAPINode); s.Ref != want || s.Version != clientVersion {
+	if want := signal.NewBlockRef(signal.BlockCluster, testAPINode); s.Ref != want && !f.anyAPINode || s.Version != clientVersion {
 		f.t.Errorf("got API_REGREQ of %v, version %#x; want %v, %#x", s.Ref, s.Version, want, clientVersion)
 	}
 	f.beats = append(f.beats, time.Now())
-	switch {
-	case f.silent:
-	case f.refuse != 0:
-		f.send(&signal.APIRegRef{Ref: f.conf.QMGR, Version: clientVersion, Error: f.refuse, MySQLVersion: clientVersion})
-	default:
-		f.send(&f.conf)
+	var answer signal.Incoming = &f.conf
+	if f.refuse != 0 {
+		answer = &signal.APIRegRef{Ref: f.conf.QMGR, Version: clientVersion, Error: f.refuse, MySQLVersion: clientVersion}
+	}
+	if !f.silent {
+		// A connection that is gone by now is the test's intention.
+		_ = conn.SendSignal(signal.BlockQMGR, signal.BlockCluster, answer)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestWaitDurable_ManyCallers_ShareOneRequestAtATime(t *testing.T) {
 		})
 		done := make(chan error, 100)
 		for i := range 100 {
-			go func() { done <- c.WaitDurable(t.Context(), uint64(8+i%2)<<32|uint64(i)) }()
+			go func() { done <- c.WaitDurable(t.Context(), GCI(8+i%2)<<32|GCI(i)) }()
 		}
 		began := time.Now()
 		for range 100 {

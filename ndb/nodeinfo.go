@@ -2,6 +2,7 @@ package ndb
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/mgm"
@@ -65,7 +66,11 @@ func (n *dataNode) setInfo(change func(*NodeInfo)) {
 	if after.LastError != nil {
 		attributes = append(attributes, "error", after.LastError.Error())
 	}
-	c.cfg.Logger.Info("data node", attributes...)
+	level := slog.LevelInfo
+	if before.Usable {
+		level = slog.LevelWarn
+	}
+	c.cfg.Logger.Log(c.life, level, "data node", attributes...)
 	if c.cfg.Trace.NodeChanged != nil {
 		c.cfg.Trace.NodeChanged(after)
 	}

@@ -159,8 +159,7 @@ func (l *link) acknowledge(sender signal.Block, id signal.TransID) {
 		err = transporter.Send(l.conn, signal.BlockAPI, &signal.TCCommitAck{TC: tc, TransID: id})
 	}
 	if err != nil {
-		// The markers go with the link.
-		l.conn.Close()
+		l.conn.Fail(err) // The markers go with the link.
 	}
 }
 
@@ -200,7 +199,7 @@ func (rec *txRecord) onKeyConf(s *signal.TCKeyConf) {
 		st.confirmed = true
 		if node, ok := signal.ReadNode(length); ok {
 			st.readNode = node
-			if !st.answered && !st.refused && rec.link.api.linkTo(node) == nil {
+			if !st.answered && !st.refused && !rec.link.api.isConnected(node) {
 				rec.refuse(st, classify(4119))
 			}
 		} else {

@@ -283,7 +283,7 @@ func (rec *txRecord) sendRollback() {
 	}
 	req := signal.TCRollbackReq{TC: rec.tc, TCPointer: rec.tcPointer, TransID: rec.transID}
 	if err := transporter.Send(rec.link.conn, signal.BlockAPI, &req); err != nil {
-		rec.link.conn.Close()
+		rec.link.conn.Fail(err)
 	}
 }
 

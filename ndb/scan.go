@@ -68,7 +68,7 @@ type Scan struct {
 // package cannot compare as the data nodes do.
 var ErrUnknownOrder = errors.New("ndb: text of unknown order")
 
-// Errors of scans that are never sent.
+// Errors of the use of scans.
 var (
 	errNoTable       = errors.New("ndb: a scan needs a table")
 	errNotOrdered    = errors.New("ndb: a scan goes over an ordered index, or over the table")
@@ -76,6 +76,7 @@ var (
 	errLockOutsideTx = errors.New("ndb: a scan that locks rows needs a transaction")
 	errNegative      = errors.New("ndb: a number of a scan is negative or too large")
 	errTooMany       = errors.New("ndb: an ordered scan of too many fragments")
+	errScanIsOver    = errors.New("ndb: the scan has ended with its transaction")
 )
 
 // Scan starts a scan, outside of transactions: each row comes as it was last
@@ -116,9 +117,6 @@ func (c *Client) tryScan(ctx context.Context, def *definition, scan *Scan, tx *T
 	if err != nil {
 		return nil, err
 	}
-	if def.epoch != c.cluster.epoch.Load() {
-		return nil, errOtherCluster()
-	}
 	rec, buddy, err := c.scanRecord(ctx, tx)
 	if err != nil {
 		return nil, explainScan(scan.Table, err)
@@ -127,7 +125,7 @@ func (c *Client) tryScan(ctx context.Context, def *definition, scan *Scan, tx *T
 	req := p.request()
 	req.InTransaction, req.Buddy = tx != nil, buddy
 	s := newScanner(c, scan, p, st, tx)
-	if err := rec.startScan(st, req); err != nil {
+	if err := rec.startScan(st, req, def.epoch); err != nil {
 		return nil, explainScan(scan.Table, err)
 	}
 	if tx != nil {

@@ -78,7 +78,10 @@ func (s *Scanner) Next(ctx context.Context) bool {
 		s.Close()
 		return false
 	}
-	more, err := s.advance(ctx)
+	more, err := false, errScanIsOver
+	if s.tx == nil || s.tx.rec != nil {
+		more, err = s.advance(ctx)
+	}
 	if err != nil {
 		s.err = explainScan(s.scan.Table, err)
 	}

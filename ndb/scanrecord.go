@@ -109,14 +109,19 @@ func newScanState(receivers, batchRows int, withRows, withKeys bool) *scanState 
 // startScan sends the request for a scan, on a record with an open transaction
 // of which the coordinator does not know yet. The record then belongs to the
 // scan, and goes back to its link by itself; also after an error, which says
-// that nothing was sent.
-func (rec *txRecord) startScan(st *scanState, req *signal.ScanTabReq) error {
+// that nothing was sent. The IDs in the request must be of the given epoch of
+// the cluster.
+func (rec *txRecord) startScan(st *scanState, req *signal.ScanTabReq, epoch uint64) error {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	st.rec = rec
-	if rec.orphaned {
+	switch {
+	case rec.orphaned:
 		st.end()
 		return notSent(ErrNoNode)
+	case rec.link.api.client.cluster.epoch.Load() != epoch:
+		st.end()
+		return errOtherCluster()
 	}
 	req.TC, req.TCPointer, req.TransID = rec.tc, rec.tcPointer, rec.transID
 	for i := range st.receivers {
@@ -143,7 +148,13 @@ func (st *scanState) take(ctx context.Context, receiver int, b *scanBatch) (from
 	for {
 		st.rec.mu.Lock()
 		from, coming := st.find(receiver)
-		scanErr := st.err
+		var scanErr error
+		switch {
+		case st.err != nil:
+			scanErr = st.err
+		case st.closing:
+			scanErr = errScanIsOver
+		}
 		if scanErr == nil && from != anyReceiver {
 			r := &st.receivers[from]
 			*b, r.batch, r.ready = r.batch, *b, false

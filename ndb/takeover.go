@@ -204,13 +204,6 @@ func (t *takeovers) mayDialAt(node signal.NodeID) time.Time {
 	}
 }
 
-// anyAlive tells whether any node is up.
-func (t *takeovers) anyAlive() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.alive.Len() > 0
-}
-
 func without(s signal.NodeSet, n signal.NodeID) signal.NodeSet {
 	var rest signal.NodeSet
 	for other := range s.All() {
