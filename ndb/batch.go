@@ -111,6 +111,9 @@ func (b *Batch) newItem(kind opKind) *batchItem {
 // start sends the operation, or puts it on its node's train.
 func (b *Batch) start(item *batchItem, err error) int {
 	n := item.n
+	if err == nil && b.ctx.Err() != nil {
+		err = notSent(b.ctx.Err())
+	}
 	if err != nil {
 		b.finish(item, err)
 		return n
@@ -119,6 +122,10 @@ func (b *Batch) start(item *batchItem, err error) int {
 		b.await()
 	}
 	b.collect()
+	if b.ctx.Err() != nil {
+		b.finish(item, notSent(b.ctx.Err()))
+		return n
+	}
 	rec, err := b.record(&item.op)
 	if err != nil {
 		b.finish(item, b.client.explain(&item.op, err))
@@ -131,11 +138,12 @@ func (b *Batch) start(item *batchItem, err error) int {
 // record takes a record, waiting for this batch's own where there is no other.
 func (b *Batch) record(op *Operation) (*txRecord, error) {
 	for {
-		ctx := b.ctx
-		if len(b.inFlight) > 0 {
-			ctx = ended // do not wait for what only we can give back
+		ctx, cancel := ended, func() {} // do not wait for what only we can give back
+		if len(b.inFlight) == 0 {
+			ctx, cancel = b.client.bounded(b.ctx)
 		}
 		rec, err := b.client.beginOn(ctx, op)
+		cancel()
 		if err == nil || len(b.inFlight) == 0 || !errors.Is(err, context.Canceled) || b.ctx.Err() != nil {
 			return rec, err
 		}
@@ -157,6 +165,7 @@ func (b *Batch) board(rec *txRecord, item *batchItem) {
 	item.op.alone[0] = &item.op
 	if err := rec.prepare(item.op.alone[:], true); err != nil {
 		rec.leave()
+		b.client.learn(b.ctx, &item.op, err)
 		b.finish(item, err)
 		return
 	}
@@ -267,6 +276,7 @@ func (b *Batch) land(rec *txRecord) {
 	if err == nil && item.op.row != nil {
 		err = item.op.row.decode()
 	}
+	b.client.learn(b.ctx, &item.op, err)
 	b.finish(item, b.client.explain(&item.op, err))
 }
 

@@ -57,6 +57,7 @@ type definition struct {
 	byName      map[string]*Column
 	key         []*Column // in the order of KEYINFO
 	indexes     map[string]*Index
+	onDisk      bool // a column is
 }
 
 func newDefinition(epoch uint64, info *dictinfo.Table, hashMap *dictinfo.HashMap) *definition {
@@ -68,6 +69,7 @@ func newDefinition(epoch uint64, info *dictinfo.Table, hashMap *dictinfo.HashMap
 		c := newColumn(&info.Columns[i], i)
 		d.columns = append(d.columns, c)
 		d.byName[c.Name] = c
+		d.onDisk = d.onDisk || info.Columns[i].Disk
 		if c.PrimaryKey {
 			d.key = append(d.key, c)
 		}
@@ -91,7 +93,8 @@ func (d *definition) sameShape(other *definition) bool {
 	for i, c := range d.columns {
 		o := other.columns[i]
 		if c.Name != o.Name || c.info.ID != o.info.ID || c.info.Type != o.info.Type || c.SizeBytes != o.SizeBytes ||
-			c.Nullable != o.Nullable || c.PrimaryKey != o.PrimaryKey || c.Charset != o.Charset {
+			c.Nullable != o.Nullable || c.PrimaryKey != o.PrimaryKey || c.Charset != o.Charset ||
+			c.Precision != o.Precision || c.Scale != o.Scale || c.info.Elements != o.info.Elements || c.info.ArrayType != o.info.ArrayType {
 			return false
 		}
 	}

@@ -14,6 +14,8 @@ import (
 // the lack of any node, from keeping us busy.
 const checkpointRetryPause = 100 * time.Millisecond
 
+var errUnknownGCI = errors.New("the checkpoint of the commit is not known")
+
 // checkpoints knows which global checkpoint is on disk. One caller at a time
 // asks the cluster; the others wait for what it learns.
 type checkpoints struct {
@@ -32,6 +34,9 @@ type checkpoints struct {
 // come back without it, and only a loss while WaitDurable waits is noticed. An
 // error leaves open whether the commit will last.
 func (c *Client) WaitDurable(ctx context.Context, gci GCI) error {
+	if gci == UnknownGCI {
+		return notDurable(errUnknownGCI)
+	}
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	wanted := uint32(gci >> gciCheckpointShift)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/ndbgate/ndbgate/ndb/internal/transporter"
 )
 
 // Status says what became of the work that an error belongs to.
@@ -149,6 +151,9 @@ func unknownOutcome(code int, cause error) *Error {
 
 // notSent is the error of work that never left this process.
 func notSent(cause error) *Error {
+	if errors.Is(cause, transporter.ErrQueueFull) {
+		cause = fmt.Errorf("%w: %w", ErrQueueFull, cause)
+	}
 	status := StatusTemporary
 	if errors.Is(cause, ErrClosed) || errors.Is(cause, context.Canceled) {
 		status = StatusPermanent

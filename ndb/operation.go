@@ -103,7 +103,9 @@ func (op *Operation) request(rec *txRecord, i int) signal.TCKeyReq {
 		TableID:      op.version.id,
 		TableVersion: op.version.version,
 		TransID:      rec.transID,
-		Flags:        signal.FlagNoDisk,
+	}
+	if !op.version.onDisk {
+		req.Flags |= signal.FlagNoDisk
 	}
 	if op.index != nil {
 		req.TableID, req.TableVersion = op.index.id, op.index.version

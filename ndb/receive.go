@@ -326,7 +326,7 @@ func (rec *txRecord) orphan() {
 // means committed.
 func (rec *txRecord) onTakeover(err *Error) {
 	if err == nil {
-		rec.committed = true
+		rec.committed, rec.gci = true, uint64(UnknownGCI)
 		for i := range rec.ops {
 			if st := &rec.ops[i]; st.reads && !st.complete {
 				err = classify(4115)
@@ -365,6 +365,9 @@ func (rec *txRecord) onVerdictMissing(err *Error) {
 	defer rec.mu.Unlock()
 	if !rec.orphaned || rec.phase != phaseExecuting && rec.phase != phaseEnding {
 		return
+	}
+	if rec.committed {
+		err = classify(4115) // The coordinator had told that; only a row has not come.
 	}
 	rec.err = err
 	rec.finish(phaseFree)

@@ -172,7 +172,8 @@ func (r *Row) Date(i int) (year, month, day int, err error) {
 	return d.Year, d.Month, d.Day, err
 }
 
-// Time returns column i of type DATETIME, as the clock in UTC, or TIMESTAMP.
+// Time returns column i of type TIMESTAMP, in UTC. A DATETIME has no location: Any
+// and String return it.
 func (r *Row) Time(i int) (time.Time, error) {
 	c, s, err := r.value(i)
 	if err != nil {
@@ -180,6 +181,14 @@ func (r *Row) Time(i int) (time.Time, error) {
 	}
 	return row.Time(c.info, r.buf, s)
 }
+
+// Date is what Any returns of a DATE column. Others can have stored one that is
+// not in the calendar.
+type Date = row.Date
+
+// DateTime is what Any returns of a DATETIME column: a date and a clock without a
+// time zone.
+type DateTime = row.DateTime
 
 // Any returns column i as the Go type that fits it best; nil is NULL.
 func (r *Row) Any(i int) (any, error) {

@@ -30,6 +30,7 @@ type Scanner struct {
 	heads   []scanHead // of each fragment where there is an order, else one
 	sorted  []int      // heads with a row, as a heap: see merge.go
 	current *scanHead  // has the row that Row returns; nil before the first and after the last
+	none    Row        // what Row returns then
 	left    int        // rows until the limit; below 0 without one
 	closed  bool
 	err     error
@@ -67,9 +68,10 @@ func newScanner(c *Client, scan *Scan, p *scanPlan, st *scanState, tx *Tx) *Scan
 
 // Next goes on to the next row, and tells whether there is one. When it is
 // false the scan is over, and Err tells why. It waits for rows until the context
-// ends, and that ends the scan. Scans are not begun anew: when a data node fails,
-// the scan may end with a temporary error after any number of rows. In a
-// transaction it may have to execute what was gathered: see Update.
+// ends, or without a deadline for the client's RequestTimeout, and that ends the
+// scan. Scans are not begun anew: when a data node fails, the scan may end with a
+// temporary error after any number of rows. In a transaction it may have to
+// execute what was gathered: see Update.
 func (s *Scanner) Next(ctx context.Context) bool {
 	if s.closed {
 		return false
@@ -99,13 +101,11 @@ func (s *Scanner) Next(ctx context.Context) bool {
 	return true
 }
 
-var noRow Row
-
 // Row is the row that Next has gone to. Its columns are numbered as in the
 // scan's projection. It is valid until the next call of Next.
 func (s *Scanner) Row() *Row {
 	if s.current == nil {
-		return &noRow
+		return &s.none
 	}
 	return &s.current.row
 }

@@ -3,12 +3,17 @@ package ndb
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 )
 
 // GCI names a global checkpoint. A commit belongs to one, and is on disk once
 // that is; see Client.WaitDurable.
 type GCI uint64
+
+// UnknownGCI is the checkpoint of a commit that a node told which had taken over
+// for the coordinator: it does not say which.
+const UnknownGCI GCI = math.MaxUint64
 
 // Read reads one row by its primary key as it was last committed, without a
 // lock, in one round trip. The key columns of key choose the row; row is filled
@@ -105,6 +110,14 @@ func (c *Client) trySingle(ctx context.Context, op *Operation) (GCI, error) {
 		err = op.row.decode()
 	}
 	return gci, c.explain(op, err)
+}
+
+// learn reads the definition of an operation's table again where err says that
+// it is old. Where that fails, the next operation will say so.
+func (c *Client) learn(ctx context.Context, op *Operation, err error) {
+	if isStaleSchema(err) {
+		_, _ = op.table.refresh(ctx, op.version)
+	}
 }
 
 // errOtherCluster says that a definition was read before all data nodes were

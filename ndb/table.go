@@ -3,6 +3,9 @@ package ndb
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
@@ -45,6 +48,13 @@ func (t *Table) Index(name string) (*Index, error) {
 		return x, nil
 	}
 	return nil, fmt.Errorf("ndb: table %s has no index %s", t, name)
+}
+
+// Indexes returns all indexes in the order of their names.
+func (t *Table) Indexes() []*Index {
+	indexes := slices.Collect(maps.Values(t.def.Load().indexes))
+	slices.SortFunc(indexes, func(a, b *Index) int { return strings.Compare(a.Name, b.Name) })
+	return indexes
 }
 
 // ReadBackup tells whether committed reads may be served by any replica.

@@ -25,6 +25,8 @@ type Tx struct {
 // The coordinator is the node that holds the row of hint, a key; nil means any
 // node. Nothing is sent yet.
 func (c *Client) Begin(ctx context.Context, hint *Values) (*Tx, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
 	op := &Operation{}
 	if hint != nil {
 		if err := op.setKey(hint); err != nil {
@@ -193,6 +195,7 @@ func (tx *Tx) run(ctx context.Context, commit bool) error {
 	tx.ops = nil
 	if err := tx.rec.execute(ops, commit); err != nil {
 		tx.Close()
+		tx.learn(ctx, ops, err)
 		return err
 	}
 	err := tx.await(ctx, ops, commit)
@@ -225,6 +228,7 @@ func (tx *Tx) await(ctx context.Context, ops []*Operation, over bool) error {
 	if err != nil || over {
 		tx.Close()
 	}
+	tx.learn(ctx, ops, err)
 	for _, op := range ops {
 		if err == nil && op.err == nil && op.row != nil {
 			op.err = op.row.decode()
@@ -232,4 +236,13 @@ func (tx *Tx) await(ctx context.Context, ops []*Operation, over bool) error {
 		op.err = tx.client.explain(op, op.err)
 	}
 	return err
+}
+
+// learn reads the definitions again where the cluster says that they are old, so
+// that the transaction can be begun anew with values that fit.
+func (tx *Tx) learn(ctx context.Context, ops []*Operation, err error) {
+	for _, op := range ops {
+		tx.client.learn(ctx, op, err)
+		tx.client.learn(ctx, op, op.err)
+	}
 }

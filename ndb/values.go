@@ -112,8 +112,8 @@ func (v *Values) Date(c *Column, year, month, day int) *Values {
 	return v
 }
 
-// Time sets a DATETIME column to the clock that t shows in UTC, or a TIMESTAMP
-// column to the instant.
+// Time sets a DATETIME column to the date and clock that t shows in its own
+// location, or a TIMESTAMP column to the instant.
 func (v *Values) Time(c *Column, t time.Time) *Values {
 	if c := v.begin(c); c != nil {
 		attrs, err := row.AppendTime(v.attrs, row.FormAttr, c.info, t)

@@ -64,10 +64,17 @@ func try(ctx context.Context, r road) finding {
 	start := time.Now()
 	f := finding{road: r, err: r.backend.Ping(ctx)}
 	f.took = time.Since(start)
-	for _, node := range r.backend.Status().Nodes {
-		if f.err == nil && !node.Up {
+	if f.err != nil {
+		return f
+	}
+	nodes := r.backend.Status().Nodes
+	for _, node := range nodes {
+		if !node.Up {
 			f.down = append(f.down, node.Address)
 		}
+	}
+	if len(f.down) == len(nodes) {
+		f.down = nil // one of them has just answered
 	}
 	return f
 }

@@ -43,6 +43,7 @@ var duration = regexp.MustCompile(`[0-9.]+m?s\b`)
 
 func TestCheck(t *testing.T) {
 	twoNodes := store.Status{Up: true, Nodes: []store.NodeStatus{{Address: "h:1", Up: true}, {Address: "h:2"}}}
+	onlyNode := store.Status{Nodes: []store.NodeStatus{{Address: "h:1"}}, Reason: "it was down a moment ago"}
 	notBuilt := openNDB(Config{NDBConnectstring: "mgm:1186"})
 	sql := func(b *pingStore) road { return road{name: "sql", address: "h:1,h:2", backend: b} }
 	tests := []struct {
@@ -56,6 +57,7 @@ func TestCheck(t *testing.T) {
 			"sql  h:1,h:2   ok       0s",
 		}},
 		{"one node down", []road{sql(&pingStore{status: twoNodes})}, exitOK, []string{"sql  h:1,h:2  ok  0s, but down: h:2"}},
+		{"the only node was down before it answered", []road{sql(&pingStore{status: onlyNode})}, exitOK, []string{"sql  h:1,h:2  ok  0s\n"}},
 		{"failed", []road{notBuilt, sql(&pingStore{err: fmt.Errorf("%w: access denied\nand more", store.ErrUnavailable)})}, exitFailure, []string{
 			"sql  h:1,h:2   failed   access denied; and more, after 0s",
 		}},

@@ -77,24 +77,26 @@ func checkDatabase(c *Config) error {
 	return nil
 }
 
-// checkConnectstring wants [nodeid=N,]host[:port][,host[:port]...].
+// checkConnectstring wants [nodeid=N,]host[:port][,host[:port]...]. It quotes
+// nothing: a DSN may have strayed here, with commas in its password.
 func checkConnectstring(connectstring string) error {
 	if connectstring == "" {
 		return nil
 	}
-	for i, part := range strings.Split(connectstring, ",") {
+	parts := strings.Split(connectstring, ",")
+	for i, part := range parts {
 		part = strings.TrimSpace(part)
 		if id, ok := strings.CutPrefix(part, "nodeid="); ok && i == 0 {
 			if n, err := strconv.Atoi(id); err != nil || n < 1 || n > maxNodeID {
 				return fmt.Errorf("the nodeid is no number from 1 to %d", maxNodeID)
 			}
-			if !strings.Contains(connectstring, ",") {
+			if len(parts) == 1 {
 				return errors.New("a host is missing")
 			}
 			continue
 		}
 		if !isHost(part) {
-			return fmt.Errorf("%q is no host[:port]", part)
+			return fmt.Errorf("part %d of %d is no host[:port]", i+1, len(parts))
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func openNDB(cfg Config) road {
 
 func openSQL(cfg Config, logger *slog.Logger) (road, error) {
 	s, err := sqlstore.Open(sqlstore.Config{
-		DSNs: cfg.SQLDSNs, MaxOpenConns: cfg.SQLMaxOpenConns, Logger: logger.With("backend", sqlName),
+		DSNs: cfg.SQLDSNs, MaxOpenConns: cfg.SQLMaxOpenConns, StatementTimeout: cfg.RequestTimeout, Logger: logger.With("backend", sqlName),
 	})
 	if err != nil {
 		setting := findSetting("sql-dsn")

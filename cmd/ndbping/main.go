@@ -92,14 +92,12 @@ func printTable(t *ndb.Table, out io.Writer) {
 	for _, c := range t.Columns() {
 		fmt.Fprintf(out, "%s\t%s\t%d\t%t\t%t\t%d\n", c.Name, c.Type, c.SizeBytes, c.Nullable, c.PrimaryKey, c.Charset)
 	}
-	if t, ok := any(t).(interface{ Indexes() []*ndb.Index }); ok {
-		for _, x := range t.Indexes() {
-			fmt.Fprintf(out, "index %s\tunique: %t\t", x.Name, x.Unique)
-			for _, c := range x.Columns {
-				fmt.Fprintf(out, " %s", c.Name)
-			}
-			fmt.Fprintln(out)
+	for _, x := range t.Indexes() {
+		fmt.Fprintf(out, "index %s\tunique: %t\t", x.Name, x.Unique)
+		for _, c := range x.Columns {
+			fmt.Fprintf(out, " %s", c.Name)
 		}
+		fmt.Fprintln(out)
 	}
 }
 

@@ -162,6 +162,7 @@ func nativeCluster(t *testing.T) *ndb.Client {
 			t.Skip(name + " is not set: no cluster whose nodes may be killed")
 		}
 	}
+	clearRows(t, strings.Fields(dsns)[0])
 	client, err := ndb.Connect(t.Context(), ndb.Config{Connectstring: os.Getenv("TEST_NDB_CONNECTSTRING")})
 	if err != nil {
 		t.Fatal(err)

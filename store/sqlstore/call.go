@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -18,6 +20,8 @@ type call struct {
 	op    string
 	id    int64 // 0 where it is about no single employee
 	write bool
+	// shares: no node gets all the time that is left while there is another.
+	shares bool
 	// What a write stores, to find the property that cannot be.
 	values *models.Employee
 	set    []models.Property
@@ -31,20 +35,18 @@ func (s *Store) do(ctx context.Context, c call, try func(db *gorm.DB) error) err
 	if err := ctx.Err(); err != nil {
 		return c.error("", nil, err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.closing, func() { cancel(errClosed) })()
-
 	var err error
 	first := s.turn.Add(1)
-	for i := range uint64(len(s.nodes)) {
-		n := s.nodes[(first+i)%uint64(len(s.nodes))]
-		if n.down() != nil {
-			continue
+	asked := make([]*node, 0, 8)
+	for {
+		n := s.next(first, asked)
+		if n == nil {
+			break
 		}
-		a := &attempt{}
-		cause := try(n.db.WithContext(withAttempt(ctx, a)))
+		asked = append(asked, n)
+		a, cause := s.attempt(ctx, n, &c, s.next(first, asked) != nil, try)
 		if cause == nil {
+			n.serves()
 			return nil
 		}
 		f := s.diagnose(ctx, &c, a, cause)
@@ -62,6 +64,43 @@ func (s *Store) do(ctx context.Context, c call, try func(db *gorm.DB) error) err
 		err = s.allDown(c)
 	}
 	return err
+}
+
+// next is the node to ask, in turn, or nil where all that are up were asked.
+// Silent ones come last.
+func (s *Store) next(first uint64, asked []*node) *node {
+	var silent *node
+	for i := range uint64(len(s.nodes)) {
+		n := s.nodes[(first+i)%uint64(len(s.nodes))]
+		switch {
+		case n.down() != nil || slices.Contains(asked, n):
+		case !n.silent.Load():
+			return n
+		case silent == nil:
+			silent = n
+		}
+	}
+	return silent
+}
+
+// attempt runs try on one node. It ends with the context, with Close, or when
+// it is called off because another node will answer sooner.
+func (s *Store) attempt(ctx context.Context, n *node, c *call, others bool, try func(db *gorm.DB) error) (*attempt, error) {
+	if deadline, ok := ctx.Deadline(); ok && c.shares && others {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Until(deadline)/2, errSilent)
+		defer cancel()
+	}
+	a := n.begin(ctx)
+	defer n.end(a)
+	defer context.AfterFunc(s.closing, func() { a.cancel(errClosed) })()
+	db := n.db.WithContext(a.ctx)
+	if c.write {
+		if err := n.checkCharsets(db, &s.columns, c); err != nil {
+			return a, err
+		}
+	}
+	return a, try(db)
 }
 
 func (s *Store) allDown(c call) error {

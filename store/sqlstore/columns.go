@@ -14,6 +14,7 @@ var allProperties = models.EmployeeProperties()
 
 // columns maps properties to columns and back, as the model's gorm tags say.
 type columns struct {
+	table      string
 	primaryKey string
 	byField    map[string]string // Go field name → column
 	byColumn   map[string]models.Property
@@ -28,6 +29,7 @@ func readColumns() (columns, error) {
 		return columns{}, fmt.Errorf("model %s has no single primary key", s.Name)
 	}
 	c := columns{
+		table:      s.Table,
 		primaryKey: s.PrioritizedPrimaryField.DBName,
 		byField:    map[string]string{},
 		byColumn:   map[string]models.Property{},

@@ -5,14 +5,19 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
 // connector wraps the connector of the MySQL driver: its connections keep their
-// prepared statements and mark in the attempt when a write leaves.
+// prepared statements, mark in the attempt when a write leaves and tell the node
+// what they hear.
 type connector struct {
 	driver.Connector
+	node    *node
+	open    *atomic.Int64 // its connections
 	timeout time.Duration // for dialing and handshake together; the MySQL driver bounds only the first
+	limits  []string      // of a session
 }
 
 // connectError is a failure to get a connection: surely nothing was done.
@@ -27,15 +32,34 @@ func (e *connectError) Unwrap() error { return e.cause }
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	inner, err := c.Connector.Connect(ctx)
+	connected, err := c.connect(ctx)
+	if err == nil || errorNumber(err) != 0 {
+		c.node.answered()
+	}
 	if err != nil {
 		return nil, &connectError{err}
+	}
+	c.open.Add(1)
+	return connected, nil
+}
+
+func (c connector) connect(ctx context.Context) (*conn, error) {
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
 	}
 	mysqlConn, ok := inner.(innerConn)
 	if !ok {
 		panic(fmt.Sprintf("sqlstore: the connections of the MySQL driver (%T) lack methods", inner))
 	}
-	return &conn{innerConn: mysqlConn, stmts: newStmtCache()}, nil
+	if err := setLimits(ctx, mysqlConn, c.limits); err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	own, err := askSession(ctx, mysqlConn)
+	if err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	return &conn{innerConn: mysqlConn, node: c.node, open: c.open, session: own, stmts: newStmtCache()}, nil
 }
 
 // innerConn is what the connections of the MySQL driver can do.
@@ -44,6 +68,7 @@ type innerConn interface {
 	driver.ConnPrepareContext
 	driver.ConnBeginTx
 	driver.ExecerContext
+	driver.QueryerContext
 	driver.NamedValueChecker
 	driver.Pinger
 	driver.SessionResetter
@@ -56,9 +81,27 @@ type innerConn interface {
 // transaction. Nor may sql.DB prepare: its statements would mark nothing.
 type conn struct {
 	innerConn
-	stmts  *stmtCache
-	inTx   bool
-	broken bool // the state on the server is not known
+	node    *node
+	open    *atomic.Int64
+	session session
+	stmts   *stmtCache
+	inTx    bool // until the server has said that the transaction is over
+}
+
+// Close implements driver.Conn.
+func (c *conn) Close() error {
+	c.open.Add(-1)
+	return c.innerConn.Close()
+}
+
+// heard takes note of how a statement ended.
+func (c *conn) heard(ctx context.Context, err error) {
+	switch {
+	case err == nil || errorNumber(err) != 0:
+		c.node.answered()
+	case ctx.Err() != nil && !c.innerConn.IsValid():
+		c.node.killer.end(c.session)
+	}
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -70,6 +113,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	}
 	if c.inTx {
 		result, err := stmt.ExecContext(ctx, args)
+		c.heard(ctx, err)
 		c.forgetLost(query, err)
 		return result, err
 	}
@@ -78,6 +122,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		result, err = stmt.ExecContext(ctx, args)
 		return err
 	})
+	c.heard(ctx, err)
 	c.forgetLost(query, err)
 	return result, err
 }
@@ -90,6 +135,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	rows, err := stmt.QueryContext(ctx, args)
+	c.heard(ctx, err)
 	c.forgetLost(query, err)
 	return rows, err
 }
@@ -101,11 +147,13 @@ func send(ctx context.Context, write func() error) error {
 		return err
 	}
 	a := attemptOf(ctx)
-	before := a.sent
-	a.sent = true
+	first := a.progress.CompareAndSwap(unsent, sent)
+	if !first && !a.isSent() {
+		return context.Canceled // called off at this moment
+	}
 	err := write()
-	if errors.Is(err, driver.ErrBadConn) {
-		a.sent = before
+	if first && errors.Is(err, driver.ErrBadConn) {
+		a.progress.Store(unsent)
 	}
 	return err
 }
@@ -115,6 +163,7 @@ func (c *conn) prepared(ctx context.Context, query string) (preparedStmt, error)
 		return stmt, nil
 	}
 	inner, err := c.PrepareContext(ctx, query)
+	c.heard(ctx, err)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +185,18 @@ func (c *conn) forgetLost(query string, err error) {
 // BeginTx implements driver.ConnBeginTx.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	attemptOf(ctx).reached = true
-	if _, err := c.innerConn.BeginTx(ctx, opts); err != nil {
+	_, err := c.innerConn.BeginTx(ctx, opts)
+	c.heard(ctx, err)
+	if err != nil {
 		return nil, err
 	}
 	c.inTx = true
 	return &tx{conn: c, ctx: ctx}, nil
 }
 
-// IsValid implements driver.Validator.
-func (c *conn) IsValid() bool { return !c.broken && c.innerConn.IsValid() }
+// IsValid implements driver.Validator. A connection that may still be in a
+// transaction is given up: the next one would commit it.
+func (c *conn) IsValid() bool { return !c.inTx && c.innerConn.IsValid() }
 
 // tx ends a transaction by statements that heed the context; the MySQL driver's
 // own Commit and Rollback would wait for a silent server for ever. driver.Tx
@@ -170,9 +222,9 @@ func (t *tx) Rollback() error {
 
 func (t *tx) end(statement string) error {
 	_, err := t.conn.innerConn.ExecContext(t.ctx, statement, nil)
-	t.conn.inTx = false
-	// On a connection that may still be in the transaction, the next one
-	// would commit it.
-	t.conn.broken = err != nil
+	t.conn.heard(t.ctx, err)
+	if err == nil {
+		t.conn.inTx = false
+	}
 	return err
 }

@@ -95,6 +95,7 @@ func TestOpen_BadConfig(t *testing.T) {
 	for want, c := range map[string]Config{
 		"no DSN":                  {},
 		"max open connections -1": {DSNs: dsns, MaxOpenConns: -1},
+		"statement timeout -1s":   {DSNs: dsns, StatementTimeout: -time.Second},
 		"dial timeout -1s":        {DSNs: dsns, DialTimeout: -time.Second},
 		"table \"a`b\"":           {DSNs: dsns, Table: "a`b"},
 	} {

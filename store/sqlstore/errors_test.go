@@ -41,20 +41,34 @@ func TestVerdictOf(t *testing.T) {
 		{1366, "Incorrect string value: '\\xF0\\x9F' for column 'first' at row 1", store.ErrInvalid, false},
 		{1406, "Data too long for column 'first' at row 1", store.ErrInvalid, false},
 		{1297, "Got temporary error 266 'Time-out in NDB, probably caused by deadlock' from NDBCLUSTER", store.ErrUnavailable, false},
-		{1297, "Got temporary error 4010 'Node failure caused abort of transaction' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1297, "Got temporary error 286 'Node failure caused abort of transaction' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1297, "Got temporary error 4002 'Send to NDB failed' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1297, "Got temporary error 4035 'Cluster temporary unavailable' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1297, "Got temporary error 1218 'Send Buffers overloaded in NDB kernel' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1297, "Got temporary error 4010 'Node failure caused abort of transaction' from NDBCLUSTER", store.ErrUnknownOutcome, false},
+		{1297, "Got temporary error 4115 'Transaction was committed but all read information was not received due to node crash' from NDBCLUSTER", store.ErrUnknownOutcome, false},
+		{1030, "Got error 4025 - 'Node failure caused abort of transaction' from storage engine", store.ErrUnknownOutcome, false},
 		{1297, "Got temporary error 4009 'Cluster Failure' from NDBCLUSTER", store.ErrUnknownOutcome, false},
 		{1296, "Got error 4008 'Receive from NDB failed' from NDBCLUSTER", store.ErrUnknownOutcome, false},
 		{1296, "Got error 4009 'Cluster Failure' from NDBCLUSTER", store.ErrUnknownOutcome, false},
 		{1296, "Got error 4012 'Request ndbd time-out, maybe due to high load' from NDBCLUSTER", store.ErrUnknownOutcome, false},
 		{1296, "Got error 157 'Could not connect to storage engine' from NDBCLUSTER", store.ErrUnavailable, true},
 		{1296, "Got error 630 'Tuple already existed when attempting to insert' from NDBCLUSTER", store.ErrConflict, false},
-		{1296, "Got error 623 'UNDO log full' from NDBCLUSTER", nil, false},
+		{1296, "Got error 625 'Out of memory in Ndb Kernel, hash index part' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1296, "Got error 827 'Out of memory in Ndb Kernel, table data' from NDBCLUSTER", store.ErrUnavailable, false},
+		{1296, "Got error 99999999999999999999 'nobody knows' from NDBCLUSTER", nil, false},
+		{1296, "Got error 241 'Invalid schema object version' from NDBCLUSTER", nil, false},
+		{1114, "The table 'employee' is full", store.ErrUnavailable, false},
+		{1021, "Disk full (/tmp/x); waiting for someone to free some space", store.ErrUnavailable, true},
+		{1364, "Field 'country' doesn't have a default value", store.ErrUnavailable, true},
 		{1030, "Got error 157 - 'Could not connect to storage engine' from storage engine", store.ErrUnavailable, true},
 		{1030, "Got error 168 - 'Unknown (generic) error from engine' from storage engine", nil, false},
 		{1180, "Got error 4012 - 'Request ndbd time-out' during COMMIT", store.ErrUnknownOutcome, false},
 		{1180, "Got error 149 - 'Lock deadlock; Retry transaction' during COMMIT", store.ErrUnavailable, false},
+		{1180, "Got error 157 - 'Could not connect to storage engine' during COMMIT", store.ErrUnknownOutcome, false},
+		{1180, "Got error 286 - 'Node failure caused abort of transaction' during COMMIT", store.ErrUnavailable, false},
 		{1180, "Got error 28 - 'No space left on device' during COMMIT", store.ErrUnknownOutcome, false},
-		{1054, "Unknown column 'first' in 'field list'", nil, false},
+		{1054, "Unknown column 'first' in 'field list'", store.ErrUnavailable, true},
 		{1064, "You have an error in your SQL syntax", nil, false},
 	} {
 		v, ok := verdictOf(&mysql.MySQLError{Number: c.number, Message: c.message})
@@ -162,14 +176,60 @@ func TestSend(t *testing.T) {
 	} {
 		a := &attempt{}
 		_ = send(withAttempt(c.ctx, a), func() error { return c.err })
-		if a.sent != c.sent {
-			t.Errorf("%s: got sent %v, want %v", c.name, a.sent, c.sent)
+		if a.isSent() != c.sent {
+			t.Errorf("%s: got sent %v, want %v", c.name, a.isSent(), c.sent)
 		}
 	}
-	a := &attempt{sent: true}
+	a := &attempt{}
+	a.progress.Store(sent)
 	_ = send(withAttempt(t.Context(), a), func() error { return driver.ErrBadConn })
-	if !a.sent {
+	if !a.isSent() {
 		t.Error("what was sent before was forgotten")
+	}
+}
+
+// aliveConn is a connection that takes every statement.
+type aliveConn struct {
+	innerConn
+	statements []string
+}
+
+func (c *aliveConn) IsValid() bool { return true }
+
+func (c *aliveConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return nil, nil }
+
+func (c *aliveConn) ExecContext(_ context.Context, statement string, _ []driver.NamedValue) (driver.Result, error) {
+	c.statements = append(c.statements, statement)
+	return nil, nil
+}
+
+// A deadline can pass after database/sql looked at it and before the COMMIT
+// leaves. The transaction is then still open.
+func TestCommit_ContextEndsJustBefore_ConnectionIsNotUsedAgain(t *testing.T) {
+	inner := &aliveConn{}
+	c := &conn{innerConn: inner, node: &node{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, err := c.BeginTx(ctx, driver.TxOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := begun.Commit(); !errors.Is(err, context.Canceled) || len(inner.statements) > 0 {
+		t.Fatalf("got error %v and statements %q, want the context's error and nothing sent", err, inner.statements)
+	}
+	if c.IsValid() {
+		t.Error("a connection with an open transaction goes back to the pool")
+	}
+}
+
+func TestCommit_Answered_ConnectionIsUsedAgain(t *testing.T) {
+	c := &conn{innerConn: &aliveConn{}, node: &node{}}
+	begun, err := c.BeginTx(t.Context(), driver.TxOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := begun.Commit(); err != nil || !c.IsValid() {
+		t.Errorf("got error %v, valid %v", err, c.IsValid())
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +15,8 @@ import (
 
 // fakeServer speaks as much of MySQL's protocol as the store uses. It holds no
 // rows: every write finds one row, and a SELECT of a row returns the columns
-// id = 1 and department = 1. A test decides what it answers instead.
+// id = 1 and department = 1. Its text columns are utf8mb3. A test decides what
+// it answers instead.
 type fakeServer struct {
 	t       *testing.T
 	address string
@@ -23,6 +26,8 @@ type fakeServer struct {
 	conns    map[net.Conn]bool
 	seen     []string
 	answer   func(request string) reply
+	sessions int // so far
+	uuid     string
 
 	running sync.WaitGroup
 	silence chan struct{} // closed when a request first gets no answer
@@ -42,7 +47,7 @@ type reply struct {
 
 func startServer(t *testing.T) *fakeServer {
 	t.Helper()
-	s := &fakeServer{t: t, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, silence: make(chan struct{})}
+	s := &fakeServer{t: t, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, silence: make(chan struct{}), uuid: "6ccd780c"}
 	s.start()
 	t.Cleanup(s.stop)
 	return s
@@ -105,6 +110,12 @@ func (s *fakeServer) reply(request string) reply {
 	return r
 }
 
+func (s *fakeServer) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
 // count tells how many requests began with the prefix.
 func (s *fakeServer) count(prefix string) int {
 	s.mu.Lock()
@@ -126,9 +137,11 @@ func (s *fakeServer) accept(l net.Listener) {
 		}
 		s.mu.Lock()
 		s.conns[c] = true
+		s.sessions++
+		id := s.sessions
 		s.mu.Unlock()
 		s.running.Go(func() { // ends when either side closes the connection
-			(&fakeConn{server: s, conn: c, in: bufio.NewReader(c)}).serve()
+			(&fakeConn{server: s, conn: c, in: bufio.NewReader(c), id: id}).serve()
 			c.Close()
 			s.mu.Lock()
 			delete(s.conns, c)
@@ -143,6 +156,7 @@ type fakeConn struct {
 	in     *bufio.Reader
 	seq    byte
 	stmts  []string
+	id     int // of the session
 }
 
 // The commands and capabilities used, from MySQL's protocol manual.
@@ -214,6 +228,8 @@ func (c *fakeConn) command(command byte, body []byte) bool {
 		return false
 	case r.silent:
 		return true
+	case r.code == 0 && request == askSession:
+		c.named()
 	case r.code != 0 || command == comQuery:
 		c.finish(r)
 	case command == comPrepare:
@@ -236,6 +252,29 @@ func (c *fakeConn) finish(r reply) {
 		rows = 0
 	}
 	c.write([]byte{0, rows, 0, 2, 0, 0, 0})
+}
+
+const askSession = "QUERY SELECT CONNECTION_ID(), @@server_uuid"
+
+// named answers askSession.
+func (c *fakeConn) named() {
+	c.server.mu.Lock()
+	uuid := c.server.uuid
+	c.server.mu.Unlock()
+	c.write([]byte{2})
+	c.column("CONNECTION_ID()")
+	c.column("@@server_uuid")
+	c.write(appendTexts(nil, strconv.Itoa(c.id), uuid))
+	c.write([]byte{0xFE, 0, 0, 2, 0, 0, 0})
+}
+
+// appendTexts appends texts with their lengths before them.
+func appendTexts(packet []byte, texts ...string) []byte {
+	for _, text := range texts {
+		packet = append(packet, byte(len(text)))
+		packet = append(packet, text...)
+	}
+	return packet
 }
 
 func (c *fakeConn) prepared(query string) {
@@ -262,7 +301,13 @@ func (c *fakeConn) executed(request string, r reply) {
 	for _, name := range columns {
 		c.column(name)
 	}
-	if !r.none {
+	switch {
+	case r.none:
+	case strings.Contains(request, "information_schema"):
+		for _, column := range []string{"first", "last", "municipality"} {
+			c.write(appendTexts([]byte{0, 0}, column, "utf8mb3"))
+		}
+	default:
 		c.row(columns)
 	}
 	c.write([]byte{0xFE, 0, 0, 2, 0, 0, 0})

@@ -17,6 +17,10 @@ var (
 	silent = reply{silent: true}
 )
 
+// nodeFailure comes from the NDB API in mysqld, which lost the data nodes that it
+// had sent to.
+var nodeFailure = fails(1297, "Got temporary error 4010 'Node failure caused abort of transaction' from NDBCLUSTER")
+
 func fails(code uint16, message string) reply { return reply{code: code, message: message} }
 
 func employee(id int64) models.Employee {
@@ -119,7 +123,12 @@ var faults = []struct {
 	{"deadlock", "create,save,patch,delete", "EXECUTE", fails(1213, "Deadlock found"), store.ErrUnavailable, nil},
 	{"deadlock in a transaction", "save if,patch if,delete if", "EXECUTE SELECT", fails(1213, "Deadlock found"), store.ErrUnavailable, nil},
 	{"lock wait timeout", "patch if", "EXECUTE UPDATE", fails(1205, "Lock wait timeout exceeded"), store.ErrUnavailable, nil},
-	{"temporary error of NDB", "create,delete", "EXECUTE", fails(1297, "Got temporary error 4010 'Node failure caused abort of transaction' from NDBCLUSTER"), store.ErrUnavailable, nil},
+	{"the data nodes refuse", "create,delete", "EXECUTE", fails(1297, "Got temporary error 286 'Node failure caused abort of transaction' from NDBCLUSTER"), store.ErrUnavailable, nil},
+	{"the data nodes refuse the commit", "save if", "QUERY COMMIT", fails(1297, "Got temporary error 286 'Node failure caused abort of transaction' from NDBCLUSTER"), store.ErrUnavailable, nil},
+	{"NDB gave up a write", "create,save,patch,delete", "EXECUTE", nodeFailure, store.ErrUnknownOutcome, nil},
+	{"NDB gave up a commit", "save if,patch if,delete if", "QUERY COMMIT", nodeFailure, store.ErrUnknownOutcome, nil},
+	{"NDB gave up a write before the commit", "save if,patch if,delete if", "EXECUTE", nodeFailure, store.ErrUnavailable, nil},
+	{"NDB gave up a read", "get,list", "EXECUTE", nodeFailure, store.ErrUnavailable, nil},
 	{"NDB did not answer a write", "create,save", "EXECUTE", fails(1296, "Got error 4009 'Cluster Failure' from NDBCLUSTER"), store.ErrUnknownOutcome, nil},
 	{"NDB did not answer a commit", "save if", "QUERY COMMIT", fails(1180, "Got error 4012 - 'Request ndbd time-out' during COMMIT"), store.ErrUnknownOutcome, nil},
 	{"NDB did not answer a read", "get,list", "EXECUTE", fails(1296, "Got error 4009 'Cluster Failure' from NDBCLUSTER"), store.ErrUnavailable, nil},
@@ -131,7 +140,11 @@ var faults = []struct {
 	{"the row exists", "create", "EXECUTE", fails(1062, "Duplicate entry '1' for key 'employee.PRIMARY'"), store.ErrConflict, nil},
 	{"no row is there", "get,patch,patch if,delete,delete if", "EXECUTE", reply{none: true}, store.ErrNotFound, nil},
 	{"the row always goes away under a save", "save", "EXECUTE", fails(1032, "Can't find record in 'employee'"), store.ErrUnavailable, nil},
-	{"a failure for good", allCalls, "EXECUTE", fails(1054, "Unknown column 'first' in 'field list'"), nil, nil},
+	{"the table is another", allCalls, "PREPARE", fails(1054, "Unknown column 'first' in 'field list'"), store.ErrUnavailable, nil},
+	{"the table wants more", "create,save", "EXECUTE", fails(1364, "Field 'country' doesn't have a default value"), store.ErrUnavailable, nil},
+	{"the table is full", "create,save", "EXECUTE", fails(1114, "The table 'employee' is full"), store.ErrUnavailable, nil},
+	{"NDB is full", "create,save", "EXECUTE", fails(1296, "Got error 827 'Out of memory in Ndb Kernel, table data' from NDBCLUSTER"), store.ErrUnavailable, nil},
+	{"a failure for good", allCalls, "EXECUTE", fails(1064, "You have an error in your SQL syntax"), nil, nil},
 }
 
 const allCalls = "get,list,create,save,save if,patch,patch if,delete,delete if"

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -15,6 +13,10 @@ import (
 // columnInMessage finds the column in "Data too long for column 'first' at
 // row 1" and "Column 'department' cannot be null".
 var columnInMessage = regexp.MustCompile(`[Cc]olumn '([^']+)'`)
+
+// charsetInMessage finds the character set in "Conversion from collation
+// utf8mb4_general_ci into utf8mb3_general_ci impossible for parameter".
+var charsetInMessage = regexp.MustCompile(`into ([0-9a-z]+)`)
 
 var ruleMessages = map[string]string{
 	"charset":      "must hold only characters that the column's character set can store",
@@ -29,12 +31,16 @@ var ruleMessages = map[string]string{
 func (s *Store) invalid(c *call, err *mysql.MySQLError, rule string) error {
 	broken := &models.ValidationError{}
 	for _, p := range s.guilty(c, err, rule) {
-		broken.Fields = append(broken.Fields, models.FieldError{Property: p.Name, Rule: rule, Message: ruleMessages[rule]})
+		broken.Fields = append(broken.Fields, fieldError(p, rule))
 	}
 	if len(broken.Fields) == 0 {
 		return scrub(err)
 	}
 	return fmt.Errorf("%w: %w", broken, scrub(err))
+}
+
+func fieldError(p models.Property, rule string) models.FieldError {
+	return models.FieldError{Property: p.Name, Rule: rule, Message: ruleMessages[rule]}
 }
 
 func (s *Store) guilty(c *call, err *mysql.MySQLError, rule string) []models.Property {
@@ -48,21 +54,17 @@ func (s *Store) guilty(c *call, err *mysql.MySQLError, rule string) []models.Pro
 	}
 	// For a bound parameter the server names no column, only the character
 	// sets: "Conversion from collation utf8mb4_… into utf8mb3_… impossible".
-	plain := rune(utf8.RuneSelf - 1)
-	if strings.Contains(err.Message, "utf8mb3") {
-		plain = 0xFFFF
+	canStore := repertoires["ascii"]
+	if m := charsetInMessage.FindStringSubmatch(err.Message); m != nil && repertoires[m[1]] != nil {
+		canStore = repertoires[m[1]]
 	}
 	var found []models.Property
 	for _, p := range c.set {
-		if text, ok := p.Value(c.values).(string); ok && hasRuneAbove(text, plain) {
+		if text, ok := p.Value(c.values).(string); ok && !holdsAll(canStore, text) {
 			found = append(found, p)
 		}
 	}
 	return found
-}
-
-func hasRuneAbove(text string, limit rune) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return r > limit })
 }
 
 var (

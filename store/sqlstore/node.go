@@ -30,18 +30,27 @@ const (
 // node is one SQL node with its pool.
 type node struct {
 	address string
+	table   string
 	pool    *sql.DB
 	db      *gorm.DB // on pool
+	killer  *killer
 	log     *slog.Logger
+
+	opened     time.Time
+	open       atomic.Int64 // connections of the pool
+	waiting    waiting
+	lastAnswer atomic.Int64 // on clock
+	silent     atomic.Bool  // what it was asked is unanswered for too long
+	charsets   atomic.Pointer[charsets]
 
 	reason atomic.Pointer[error] // why it is down; nil while it is up
 	doubt  chan struct{}         // wakes watch; holds one
-	done   sync.WaitGroup        // of watch
+	done   sync.WaitGroup        // of watch and the killer
 }
 
-// openNode connects to nothing yet. Its goroutine ends when ctx is done; close
+// openNode connects to nothing yet. Its goroutines end when ctx is done; close
 // waits for that.
-func openNode(ctx context.Context, dsn string, cfg *Config) (*node, error) {
+func openNode(ctx context.Context, dsn, table string, cfg *Config) (*node, error) {
 	c, err := parseDSN(dsn, cfg)
 	if err != nil {
 		return nil, err
@@ -50,27 +59,37 @@ func openNode(ctx context.Context, dsn string, cfg *Config) (*node, error) {
 	if err != nil {
 		return nil, errParamDSN
 	}
-	n := &node{address: c.Addr, log: cfg.Logger.With("node", c.Addr), doubt: make(chan struct{}, 1)}
-	connector := connector{inner, c.Timeout}
-	n.pool = sql.OpenDB(connector)
+	n := &node{
+		address: c.Addr, table: table, log: cfg.Logger.With("node", c.Addr),
+		opened: time.Now(), doubt: make(chan struct{}, 1),
+	}
+	pooled := connector{inner, n, &n.open, c.Timeout, limits(cfg.StatementTimeout)}
+	n.pool = sql.OpenDB(pooled)
 	n.pool.SetMaxOpenConns(cfg.MaxOpenConns)
 	n.pool.SetMaxIdleConns(cfg.MaxOpenConns)
 	n.pool.SetConnMaxLifetime(connMaxLifetime)
 	n.pool.SetConnMaxIdleTime(connMaxIdleTime)
 	// A probe has its own connection: the pool may have none to spare.
-	probePool := sql.OpenDB(connector)
+	alone := pooled
+	alone.open = new(atomic.Int64)
+	probePool := sql.OpenDB(alone)
 	probePool.SetMaxIdleConns(-1)
+	n.killer = newKiller(alone)
 	var errPool, errProbe error
 	var probeDB *gorm.DB
-	n.db, errPool = openGORM(n.pool, cfg.Table)
-	probeDB, errProbe = openGORM(probePool, cfg.Table)
+	n.db, errPool = openGORM(n.pool, table)
+	probeDB, errProbe = openGORM(probePool, table)
 	if err := errors.Join(errPool, errProbe); err != nil {
-		return nil, errors.Join(fmt.Errorf("open GORM: %w", err), n.pool.Close(), probePool.Close())
+		return nil, errors.Join(fmt.Errorf("open GORM: %w", err), n.pool.Close(), probePool.Close(), n.killer.pool.Close())
 	}
 	n.suspect() // what is true at the start is not known yet
 	n.done.Go(func() {
 		n.watch(ctx, probeDB)
 		_ = probePool.Close()
+	})
+	n.done.Go(func() {
+		n.killer.run(ctx)
+		_ = n.killer.pool.Close()
 	})
 	return n, nil
 }
@@ -84,7 +103,7 @@ func openGORM(pool *sql.DB, table string) (*gorm.DB, error) {
 			QueryFields:            true, // a column that the model lacks does no harm
 			Logger:                 logger.Discard,
 		})
-	if err == nil && table != "" {
+	if err == nil {
 		db = db.Table(table).Session(&gorm.Session{})
 	}
 	return db, err
@@ -112,6 +131,13 @@ func (n *node) fail(reason error) {
 	n.suspect()
 }
 
+// serves takes note of a call that the node carried out.
+func (n *node) serves() {
+	if n.down() != nil && n.reason.Swap(nil) != nil {
+		n.log.Info("SQL node is up")
+	}
+}
+
 // suspect has the node probed soon.
 func (n *node) suspect() {
 	select {
@@ -131,7 +157,7 @@ func (n *node) watch(ctx context.Context, db *gorm.DB) {
 		}
 		interval := firstInterval
 		for {
-			err := probe(ctx, db)
+			err := n.probe(ctx, db)
 			if ctx.Err() != nil {
 				return
 			}
@@ -149,33 +175,44 @@ func (n *node) watch(ctx context.Context, db *gorm.DB) {
 	}
 }
 
-func probe(ctx context.Context, db *gorm.DB) error {
+func (n *node) probe(ctx context.Context, db *gorm.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	return readAnyRow(db.WithContext(ctx))
+	a := n.begin(ctx)
+	defer n.end(a)
+	a.progress.Store(sent) // no other node can answer for this one
+	return readAnyRow(db.WithContext(a.ctx))
 }
 
 // learn takes the result of a probe. A node with no connection to spare still
 // serves those that it has.
 func (n *node) learn(err error) {
-	switch {
-	case err == nil || isCrowded(err):
-		if n.reason.Swap(nil) != nil {
-			n.log.Info("SQL node is up")
-		}
-	default:
-		reason := scrub(err)
-		if n.reason.Swap(&reason) == nil {
-			n.log.Warn("SQL node is down", "reason", reason.Error())
-		}
+	if err == nil || isCrowded(err) && n.open.Load() > 0 {
+		n.serves()
+		return
 	}
+	reason := scrub(err)
+	if n.reason.Swap(&reason) == nil {
+		n.log.Warn("SQL node is down", "reason", reason.Error())
+	}
+}
+
+// whyNot returns why the node is down or silent, or nil.
+func (n *node) whyNot() error {
+	if err := n.down(); err != nil {
+		return err
+	}
+	if n.silent.Load() {
+		return errSilent
+	}
+	return nil
 }
 
 func (n *node) status() store.NodeStatus {
 	stats := n.pool.Stats()
 	return store.NodeStatus{
 		Address:  n.address,
-		Up:       n.down() == nil,
+		Up:       n.whyNot() == nil,
 		Max:      stats.MaxOpenConnections,
 		InUse:    stats.InUse,
 		Idle:     stats.Idle,

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,8 +122,9 @@ func TestNodes_DeadOneIsSkippedAndComesBack(t *testing.T) {
 	}
 }
 
-// Connections that the server closed while they were idle cost no call.
-func TestNodes_RestartBetweenCalls_CostsNoCall(t *testing.T) {
+// openProbed opens one node and returns when its first probe is over.
+func openProbed(t *testing.T) (*fakeServer, *sqlstore.Store, *logLines) {
+	t.Helper()
 	server := startServer(t)
 	probed := make(chan struct{}, 1)
 	server.onRequest(func(request string) reply {
@@ -134,8 +136,16 @@ func TestNodes_RestartBetweenCalls_CostsNoCall(t *testing.T) {
 		}
 		return reply{}
 	})
-	s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}})
-	<-probed // the first probe is not to meet the restart
+	logger, log := newLog()
+	s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}, Logger: logger})
+	<-probed
+	server.on("", reply{})
+	return server, s, log
+}
+
+// Connections that the server closed while they were idle cost no call.
+func TestNodes_RestartBetweenCalls_CostsNoCall(t *testing.T) {
+	server, s, _ := openProbed(t)
 	for call, run := range operations {
 		mustGet(t, s)
 		server.stop()
@@ -163,6 +173,8 @@ func TestNodes_NextOneIsAsked(t *testing.T) {
 		"too many connections":           {"CONNECT", fails(1040, "Too many connections"), allCalls},
 		"access denied":                  {"CONNECT", fails(1045, "Access denied for user 'hr_gateway'@'localhost'"), allCalls},
 		"shutting down":                  {"QUERY START", fails(1053, "Server shutdown in progress"), "save if,patch if,delete if"},
+		"the table is an older one":      {"PREPARE", fails(1054, "Unknown column 'first' in 'field list'"), allCalls},
+		"NDB lost at a read":             {"EXECUTE", nodeFailure, "get,list,save if,patch if,delete if"},
 		"NDB lost at a read in a tx":     {"EXECUTE SELECT", fails(1296, "Got error 4009 'Cluster Failure' from NDBCLUSTER"), "save if,delete if"},
 		"handshake breaks off":           {"CONNECT", cut, allCalls},
 		"settings are refused for a tie": {"QUERY SET", fails(1053, "Server shutdown in progress"), allCalls},
@@ -198,7 +210,8 @@ func TestNodes_NextOneIsNotAsked(t *testing.T) {
 		"row exists":                 {"EXECUTE", fails(1062, "Duplicate entry"), "create"},
 		"deadlock":                   {"EXECUTE", fails(1213, "Deadlock found"), "create,save,patch,delete,save if"},
 		"no row":                     {"EXECUTE", reply{none: true}, "get,patch,delete"},
-		"for good":                   {"EXECUTE", fails(1054, "Unknown column"), allCalls},
+		"NDB gave up":                {"EXECUTE", nodeFailure, "create,save,patch,delete"},
+		"for good":                   {"EXECUTE", fails(1064, "You have an error in your SQL syntax"), allCalls},
 	} {
 		for call := range strings.SplitSeq(c.calls, ",") {
 			t.Run(name+"/"+call, func(t *testing.T) {
@@ -299,6 +312,86 @@ func TestNodes_TooManyConnections_StaysUp(t *testing.T) {
 		t.Errorf("delete: %v", err)
 	}
 	mustGet(t, s)
+}
+
+// A node that lets nobody in serves nothing.
+func TestNodes_TooManyConnections_NoneOpen_IsTakenOut(t *testing.T) {
+	server := startServer(t)
+	server.on("CONNECT", fails(1040, "Too many connections"))
+	logger, log := newLog()
+	s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}, Logger: logger})
+	log.wait(t, "SQL node is down", "1040")
+	wantError(t, s.Create(t.Context(), employee(1)), store.ErrUnavailable, nil)
+	server.on("", reply{})
+	log.wait(t, "SQL node is up")
+	mustGet(t, s)
+}
+
+// A pool that was emptied in the meantime is found out by the calls.
+func TestNodes_TooManyConnections_AfterARestart_IsTakenOut(t *testing.T) {
+	server, s, log := openProbed(t)
+	mustGet(t, s)
+	server.on("CONNECT", fails(1040, "Too many connections"))
+	server.stop()
+	server.start()
+	_, err := s.Get(t.Context(), 1)
+	wantError(t, err, store.ErrUnavailable, nil)
+	log.wait(t, "SQL node is down", "1040")
+}
+
+// The data nodes are all dead, and nobody reads.
+func TestNodes_ClusterIsDead_WritesAreSoonRefusedAtOnce(t *testing.T) {
+	server, s, log := openProbed(t)
+	mustGet(t, s)
+	server.onRequest(func(request string) reply {
+		if strings.Contains(request, "EXECUTE") {
+			return nodeFailure
+		}
+		return reply{}
+	})
+	wantError(t, s.Create(t.Context(), employee(1)), store.ErrUnknownOutcome, nil)
+	log.wait(t, "SQL node is down", "4010")
+	before := server.count("EXECUTE")
+	wantError(t, s.Create(t.Context(), employee(1)), store.ErrUnavailable, nil)
+	if server.count("EXECUTE") > before {
+		t.Error("a node that is known to be down was asked")
+	}
+}
+
+// What a node carried out says more than an older probe.
+func TestNodes_CallSucceedsAfterAFailedProbe_NodeIsUp(t *testing.T) {
+	server := startServer(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	var probes atomic.Int32
+	server.onRequest(func(request string) reply {
+		switch {
+		case strings.HasPrefix(request, "PROBE EXECUTE"):
+			<-asked
+			if probes.Add(1) > 1 {
+				return silent
+			}
+			return fails(1053, "Server shutdown in progress")
+		case strings.HasPrefix(request, "EXECUTE"):
+			close(asked)
+			<-answer
+		}
+		return reply{}
+	})
+	logger, log := newLog()
+	s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}, Logger: logger})
+	got := make(chan error)
+	go func() { // ends with the answer
+		_, err := s.Get(t.Context(), 1)
+		got <- err
+	}()
+	log.wait(t, "SQL node is down")
+	close(answer)
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if status := s.Status(); !status.Up || !status.Nodes[0].Up {
+		t.Errorf("got status %+v, want up", status)
+	}
 }
 
 func TestStatus_CountsConnections(t *testing.T) {

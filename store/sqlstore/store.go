@@ -2,8 +2,9 @@
 // the table, as the SQL nodes of an NDB Cluster do.
 //
 // Calls take the nodes in turn. A node that cannot be reached is skipped until
-// a probe in the background finds it back; a call that a node surely did not
-// carry out goes to the next one.
+// a probe in the background finds it back, and one that answers nothing comes
+// last; a call that a node surely did not carry out goes to the next one, as
+// does one that waits for a silent node and has written nothing.
 package sqlstore
 
 import (
@@ -14,6 +15,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,18 +28,25 @@ type Config struct {
 	// DSNs names one SQL node each, in the form of go-sql-driver/mysql:
 	// user:password@tcp(host:port)/database?param=value. What the road needs
 	// for itself is set whatever a DSN says: the character set, found rows,
-	// strict SQL mode, autocommit and isolation READ COMMITTED.
+	// strict SQL mode, autocommit, isolation READ COMMITTED and the limits of
+	// StatementTimeout.
 	DSNs []string
 
 	Table        string        // default: the table of the model
 	MaxOpenConns int           // the most connections to each SQL node; default 64
 	DialTimeout  time.Duration // for DSNs without the parameter timeout; default 2 s
 	Logger       *slog.Logger  // told when a node goes down or comes back; default: none
+
+	// StatementTimeout, in whole seconds, is how long a server lets a statement
+	// wait for locks, or read. It is meant to be about the longest deadline of
+	// a call: what goes on after that is of no use. Default 10 s.
+	StatementTimeout time.Duration
 }
 
 const (
-	defaultMaxOpenConns = 64
-	defaultDialTimeout  = 2 * time.Second
+	defaultMaxOpenConns     = 64
+	defaultDialTimeout      = 2 * time.Second
+	defaultStatementTimeout = 10 * time.Second
 )
 
 var tableName = regexp.MustCompile(`^[0-9A-Za-z_$]{1,64}$`)
@@ -52,6 +61,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DialTimeout < 0 {
 		return fmt.Errorf("dial timeout %v: must not be negative", c.DialTimeout)
+	}
+	if c.StatementTimeout < 0 {
+		return fmt.Errorf("statement timeout %v: must not be negative", c.StatementTimeout)
 	}
 	if len(c.DSNs) == 0 {
 		return errors.New("no DSN: at least one SQL node is needed")
@@ -71,8 +83,9 @@ type Store struct {
 	turn    atomic.Uint64
 	saves   atomic.Int64 // numbers the upserts, see upsert
 
-	closing context.Context // done once Close was called
-	close   context.CancelFunc
+	closing   context.Context // done once Close was called
+	close     context.CancelFunc
+	listening sync.WaitGroup
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -84,6 +97,7 @@ func Open(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	cfg.MaxOpenConns = cmp.Or(cfg.MaxOpenConns, defaultMaxOpenConns)
+	cfg.StatementTimeout = cmp.Or(cfg.StatementTimeout, defaultStatementTimeout)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	columns, err := readColumns()
 	if err != nil {
@@ -92,18 +106,20 @@ func Open(cfg Config) (*Store, error) {
 	s := &Store{columns: columns}
 	s.closing, s.close = context.WithCancel(context.Background())
 	for i, dsn := range cfg.DSNs {
-		n, err := openNode(s.closing, dsn, &cfg)
+		n, err := openNode(s.closing, dsn, cmp.Or(cfg.Table, columns.table), &cfg)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("DSN %d of %d: %w", i+1, len(cfg.DSNs), err), s.Close())
 		}
 		s.nodes = append(s.nodes, n)
 	}
+	s.listening.Go(s.listen) // ends with Close
 	return s, nil
 }
 
 // Close ends the pools. Calls still running end with an error.
 func (s *Store) Close() error {
 	s.close()
+	s.listening.Wait()
 	var errs []error
 	for _, n := range s.nodes {
 		errs = append(errs, n.close())
@@ -114,7 +130,7 @@ func (s *Store) Close() error {
 // Ping implements store.Backend: it reads at most one row of the table on any
 // node that answers.
 func (s *Store) Ping(ctx context.Context) error {
-	err := s.do(ctx, call{op: "ping"}, readAnyRow)
+	err := s.do(ctx, call{op: "ping", shares: true}, readAnyRow)
 	if err != nil && !errors.Is(err, store.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -134,11 +150,11 @@ func (s *Store) Status() store.Status {
 	return status
 }
 
-// whyDown lists the reasons of all nodes that are down.
+// whyDown lists the reasons of all nodes that are down or silent.
 func (s *Store) whyDown() string {
 	var reasons []string
 	for _, n := range s.nodes {
-		if err := n.down(); err != nil {
+		if err := n.whyNot(); err != nil {
 			reasons = append(reasons, n.address+": "+err.Error())
 		}
 	}

@@ -96,7 +96,22 @@ func (s *suite) testCharset(t *testing.T, name string) {
 	wantInvalid(t, err, name, "charset")
 	s.wantAbsent(t, absent)
 
+	// Nothing of what is stored changes that answer.
+	everyWay(t, func(t *testing.T, opts store.PatchOptions) {
+		_, err := s.store.Patch(ctx, absent, patchOf(withEmoji(full(absent)), name), opts)
+		wantInvalid(t, err, name, "charset")
+	})
+	for _, pre := range []store.Precondition{present, never} {
+		_, err = s.store.Save(ctx, withEmoji(full(absent)), pre)
+		wantInvalid(t, err, name, "charset")
+	}
+	s.wantAbsent(t, absent)
+
 	e := s.stored(t)
+	_, err = s.store.Patch(ctx, e.ID, patchOf(withEmoji(e), name), store.PatchOptions{Precondition: never})
+	wantInvalid(t, err, name, "charset")
+	_, err = s.store.Save(ctx, withEmoji(e), store.Precondition{Absent: true})
+	wantInvalid(t, err, name, "charset")
 	_, err = s.store.Save(ctx, withEmoji(e), store.Precondition{})
 	wantInvalid(t, err, name, "charset")
 	_, err = s.store.Save(ctx, withEmoji(e), store.Precondition{Present: true})
