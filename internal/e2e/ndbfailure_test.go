@@ -152,6 +152,15 @@ func (l *nativeLoad) verify(t *testing.T) {
 	t.Logf("acknowledged %d, refused %d, unknown %d (stored %d), slowest %v", len(l.acked), len(l.refused), len(l.unknown), there, l.slowest)
 }
 
+func column(t *testing.T, table *ndb.Table, name string) *ndb.Column {
+	t.Helper()
+	c, err := table.Column(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // nativeCluster connects to the cluster, whose nodes may be killed, and clears
 // the tests' rows at the end.
 func nativeCluster(t *testing.T) *ndb.Client {

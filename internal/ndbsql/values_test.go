@@ -1,10 +1,9 @@
-package e2e
+package ndbsql
 
 import (
 	"database/sql"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,40 +54,15 @@ var typed = []struct {
 	{"st", "SET('x','y','z')", "st+0", []string{"0", "5", "7"}},
 }
 
-// typesTable makes the table and returns it as both sides see it.
-func typesTable(t *testing.T) (db *sql.DB, client *ndb.Client, table *ndb.Table) {
-	dsns := cluster(t)
-	connectstring := os.Getenv("TEST_NDB_CONNECTSTRING")
-	if connectstring == "" {
-		t.Skip("TEST_NDB_CONNECTSTRING is not set: no cluster to run on")
-	}
-	db, err := sql.Open("mysql", strings.Fields(dsns)[0]+"?time_zone=%27%2B00:00%27&charset=utf8mb4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	exec := func(statement string) {
-		t.Helper()
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var columns strings.Builder
+// typesTable makes a table with all of those columns.
+func typesTable(t *testing.T) (b *bed, table *ndb.Table) {
+	t.Helper()
+	b = newBed(t)
+	columns := "id BIGINT PRIMARY KEY"
 	for _, c := range typed {
-		fmt.Fprintf(&columns, ", %s %s", c.column, c.definition)
+		columns += ", " + c.column + " " + c.definition
 	}
-	exec("DROP TABLE IF EXISTS e2e_types")
-	exec("CREATE TABLE e2e_types (id BIGINT PRIMARY KEY" + columns.String() + ") ENGINE=NDBCLUSTER")
-	t.Cleanup(func() { exec("DROP TABLE e2e_types") })
-	client, err = ndb.Connect(t.Context(), ndb.Config{Connectstring: connectstring})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	if table, err = client.Table(t.Context(), "ndbtest", "e2e_types"); err != nil {
-		t.Fatal(err)
-	}
-	return db, client, table
+	return b, b.create(t, "ndbsql_values", columns)
 }
 
 // valueOf is the value of column c in row i of the test: its values in turn, and
@@ -102,17 +76,8 @@ func valueOf(i, c int) (value string, null bool) {
 
 const typedRows = 5 // more than any column has values, so that each is NULL once
 
-func column(t *testing.T, table *ndb.Table, name string) *ndb.Column {
-	t.Helper()
-	c, err := table.Column(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 func TestTypes_WrittenNatively_AreWhatSELECTShows(t *testing.T) {
-	db, client, table := typesTable(t)
+	b, table := typesTable(t)
 	v := table.NewValues()
 	for i := range typedRows {
 		v.Reset()
@@ -120,7 +85,7 @@ func TestTypes_WrittenNatively_AreWhatSELECTShows(t *testing.T) {
 		for c, want := range typed {
 			setShown(t, v, column(t, table, want.column), want.show, i, c)
 		}
-		if _, err := client.Insert(t.Context(), v); err != nil {
+		if _, err := b.client.Insert(t.Context(), v); err != nil {
 			t.Fatalf("row %d: %v", i, err)
 		}
 	}
@@ -131,7 +96,7 @@ func TestTypes_WrittenNatively_AreWhatSELECTShows(t *testing.T) {
 				show = "CONCAT(" + col.column + ")" // as text: the driver would read a number first
 			}
 			var got sql.NullString
-			if err := db.QueryRow(fmt.Sprintf("SELECT %s FROM e2e_types WHERE id = %d", show, i)).Scan(&got); err != nil {
+			if err := b.db.QueryRow(fmt.Sprintf("SELECT %s FROM ndbsql_values WHERE id = %d", show, i)).Scan(&got); err != nil {
 				t.Fatal(err)
 			}
 			if want, null := valueOf(i, c); got.Valid == null || got.String != want {
@@ -183,11 +148,9 @@ func setText(v *ndb.Values, column *ndb.Column, text string) {
 }
 
 func TestTypes_WrittenByMySQL_AreReadNatively(t *testing.T) {
-	db, client, table := typesTable(t)
+	b, table := typesTable(t)
 	for i := range typedRows {
-		if _, err := db.Exec("INSERT INTO e2e_types (id) VALUES (?)", i); err != nil {
-			t.Fatal(err)
-		}
+		b.exec(t, "INSERT INTO ndbsql_values (id) VALUES (?)", i)
 		for c, col := range typed {
 			text, null := valueOf(i, c)
 			if null {
@@ -199,9 +162,7 @@ func TestTypes_WrittenByMySQL_AreReadNatively(t *testing.T) {
 			} else if col.show != "" {
 				value = "CAST(? AS UNSIGNED)"
 			}
-			if _, err := db.Exec(fmt.Sprintf("UPDATE e2e_types SET %s = %s WHERE id = ?", col.column, value), text, i); err != nil {
-				t.Fatalf("%s %q: %v", col.column, text, err)
-			}
+			b.exec(t, fmt.Sprintf("UPDATE ndbsql_values SET %s = %s WHERE id = ?", col.column, value), text, i)
 		}
 	}
 	all, err := table.Select()
@@ -210,7 +171,7 @@ func TestTypes_WrittenByMySQL_AreReadNatively(t *testing.T) {
 	}
 	var row ndb.Row
 	for i := range typedRows {
-		if err := client.Read(t.Context(), table.NewValues().Int64(column(t, table, "id"), int64(i)), all, &row); err != nil {
+		if err := b.client.Read(t.Context(), table.NewValues().Int64(column(t, table, "id"), int64(i)), all, &row); err != nil {
 			t.Fatal(err)
 		}
 		for c, col := range typed {
@@ -252,7 +213,7 @@ func shown(t *testing.T, row *ndb.Row, i int, show string) string {
 }
 
 func TestFloat_ExtremesKeepTheirBits(t *testing.T) {
-	_, client, table := typesTable(t)
+	b, table := typesTable(t)
 	all, err := table.Select("d", "f")
 	if err != nil {
 		t.Fatal(err)
@@ -261,11 +222,11 @@ func TestFloat_ExtremesKeepTheirBits(t *testing.T) {
 	for i, x := range []float64{math.MaxFloat64, -math.SmallestNonzeroFloat64, math.Copysign(0, -1), 1.0 / 3} {
 		single := float64(float32(1.0 / float32(i+3)))
 		v := table.NewValues().Int64(id, int64(i)).Float64(d, x).Float64(f, single)
-		if _, err := client.Insert(t.Context(), v); err != nil {
+		if _, err := b.client.Insert(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
 		var row ndb.Row
-		if err := client.Read(t.Context(), table.NewValues().Int64(id, int64(i)), all, &row); err != nil {
+		if err := b.client.Read(t.Context(), table.NewValues().Int64(id, int64(i)), all, &row); err != nil {
 			t.Fatal(err)
 		}
 		gotD, errD := row.Float64(0)
