@@ -10,11 +10,25 @@ import (
 	"time"
 
 	"github.com/ndbgate/ndbgate/ndb"
+	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 )
 
-// The benchmarks run against the cluster that TEST_NDB_CONNECTSTRING names, on
-// ndbtest.employee, and leave no rows. Beside them, in the same run: plain TCP
-// ping-pong of the same sizes is BenchmarkPingPong of internal/transporter.
+// Tests and benchmarks run against the cluster that TEST_NDB_CONNECTSTRING
+// names, on ndbtest.employee, and leave no rows; without it, against ndbtest.
+// Plain TCP ping-pong of the same sizes is BenchmarkPingPong of
+// internal/transporter.
+
+// employeeTable is the table of the benchmark as deploy/schema.sql has it.
+const employeeTable = `CREATE TABLE ndbtest.employee (
+	id BIGINT NOT NULL PRIMARY KEY,
+	first VARCHAR(64) DEFAULT NULL,
+	last VARCHAR(64) DEFAULT NULL,
+	municipality VARCHAR(64) DEFAULT NULL,
+	started DATE DEFAULT NULL,
+	ended DATE DEFAULT NULL,
+	department INT NOT NULL DEFAULT 1,
+	KEY idx_municipality (municipality)
+) ENGINE=NDBCLUSTER DEFAULT CHARSET=utf8mb3`
 
 // workbench is a client with the table's columns at hand.
 type workbench struct {
@@ -33,7 +47,9 @@ func newWorkbench(tb testing.TB) *workbench {
 	tb.Helper()
 	connectstring := os.Getenv("TEST_NDB_CONNECTSTRING")
 	if connectstring == "" {
-		tb.Skip("TEST_NDB_CONNECTSTRING is not set: no cluster to run on")
+		cluster := ndbtest.Run(tb)
+		cluster.MustCreateTable(employeeTable)
+		connectstring = cluster.Connectstring()
 	}
 	client, err := ndb.Connect(tb.Context(), ndb.Config{Connectstring: connectstring, Name: "ndb test"})
 	if err != nil {

@@ -3,6 +3,7 @@ package ndb_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -368,5 +369,20 @@ func TestBatch_ContextEnds_EveryOperationHasAResult(t *testing.T) {
 	batch.Wait()
 	if results != 5000 {
 		t.Errorf("got %d results", results)
+	}
+}
+
+func TestRead_AllocatesLittle(t *testing.T) {
+	w := seeded(t)
+	key, row := w.key(w.base), new(ndb.Row)
+	read := func() {
+		if err := w.client.Read(context.Background(), key, w.all, row); err != nil {
+			t.Error(err)
+		}
+	}
+	read()
+	// On ndbtest its own allocations count too, so only a real cluster tells.
+	if got := testing.AllocsPerRun(200, read); got > 3 && os.Getenv("TEST_NDB_CONNECTSTRING") != "" {
+		t.Errorf("got %v allocations, want at most 3", got)
 	}
 }
