@@ -27,6 +27,7 @@ type Client struct {
 	deadlines   sharedDeadlines
 	turn        atomic.Uint32 // for taking API nodes in turn
 
+	operations    atomic.Uint64
 	schemaRetries atomic.Uint64
 
 	life    context.Context // ends with Close

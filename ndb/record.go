@@ -138,6 +138,7 @@ func (rec *txRecord) prepare(ops []*Operation, commit bool) error {
 		rec.writes = rec.writes || op.kind.writes()
 	}
 	rec.waiting, rec.commit, rec.phase = len(ops), commit, phaseExecuting
+	rec.link.api.client.operations.Add(uint64(len(ops)))
 	return nil
 }
 

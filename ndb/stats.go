@@ -18,6 +18,9 @@ type Stats struct {
 	LinksLost    uint64 // that were usable
 	ClustersLost uint64 // how often no usable data node was left
 
+	Operations    uint64 // sent in transactions; each is one row
+	SchemaRetries uint64 // operations that were done once more with a table's new definition
+
 	Transactions int // that run now
 	Waiting      int // callers that wait for a transaction
 	Records      int // transaction records that the client holds at the data nodes
@@ -29,6 +32,7 @@ func (c *Client) Stats() Stats {
 	s := c.traffic.read()
 	s.ClustersLost = c.cluster.epoch.Load()
 	s.Requests = c.replies.len()
+	s.Operations, s.SchemaRetries = c.operations.Load(), c.schemaRetries.Load()
 	for _, m := range c.members {
 		s.Transactions += m.api.admit.inUse()
 		s.Waiting += int(m.api.admit.waiting.Load())
