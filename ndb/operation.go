@@ -6,7 +6,9 @@ import (
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 )
 
-// LockMode says what a read does about other transactions.
+// LockMode says what a read does about other transactions. Of its own one, a read
+// in any mode sees what earlier batches have written, and not what its own batch
+// writes: Execute those first, or use Operation.Returning.
 type LockMode uint8
 
 // The lock modes.

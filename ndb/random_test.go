@@ -97,8 +97,9 @@ func (w *workbench) randomTx(t *testing.T, r *rand.Rand, rows model, step int) {
 	}
 	for batch := range 1 + r.IntN(3) {
 		var checks []func()
+		written := map[int64]bool{} // by this batch
 		for i := range 1 + r.IntN(4) {
-			checks = append(checks, w.randomOperation(t, r, tx, mine, fmt.Sprintf("t%d.%d.%d", step, batch, i)))
+			checks = append(checks, w.randomOperation(t, r, tx, mine, written, fmt.Sprintf("t%d.%d.%d", step, batch, i)))
 		}
 		last := r.IntN(3) == 0
 		run := tx.Execute
@@ -144,16 +145,23 @@ func (m model) become(other model) {
 	}
 }
 
+const readKind = 4 // of operation
+
 // randomOperation adds one operation whose failure is its own, changes the model
 // as it should change the row, and returns a check of its result.
-func (w *workbench) randomOperation(t *testing.T, r *rand.Rand, tx *ndb.Tx, mine model, text string) (check func()) {
+func (w *workbench) randomOperation(t *testing.T, r *rand.Rand, tx *ndb.Tx, mine model, written map[int64]bool, text string) (check func()) {
 	n := r.Int64N(randomRows)
 	old, there := mine[n]
 	v := w.key(w.base + n)
 	var op *ndb.Operation
 	var code int
 	var row *ndb.Row
-	switch kind := r.IntN(7); kind {
+	kind := r.IntN(7)
+	if kind == readKind && written[n] {
+		kind = 0 // It would see the row as it was before the batch.
+	}
+	written[n] = written[n] || kind != readKind
+	switch kind {
 	case 0:
 		op = tx.Insert(v.String(w.first, text))
 		code = mine.apply(there, 630, !there, n, text)
@@ -167,7 +175,7 @@ func (w *workbench) randomOperation(t *testing.T, r *rand.Rand, tx *ndb.Tx, mine
 		op = tx.Delete(v)
 		code = mine.apply(!there, 626, false, n, text)
 		delete(mine, n)
-	case 4:
+	case readKind:
 		row = new(ndb.Row)
 		op = tx.Read(v, w.all, row, ndb.LockMode(r.IntN(3)))
 		code = mine.apply(!there, 626, false, n, text)
