@@ -58,7 +58,9 @@ func TestSoak_MillionOperations_NothingGrows(t *testing.T) {
 		t.Errorf("records: %d before, %d after; %d transactions are left", records, after.Records, after.Transactions)
 	}
 	// Without TC_COMMIT_ACK a million markers would take thousands of pages.
-	if grown := b.transactionMemory(t) - memory; grown > 512 {
+	grown := b.transactionMemory(t) - memory
+	t.Logf("transaction memory: %d pages more", grown)
+	if grown > 64 {
 		t.Errorf("the data nodes use %d pages more for transactions", grown)
 	}
 }
