@@ -3,6 +3,7 @@ package ndb
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 	"github.com/ndbgate/ndbgate/ndb/internal/transporter"
@@ -40,6 +41,9 @@ type Batch struct {
 	items    []*batchItem // free ones
 	next     int
 	cancel   context.CancelFunc
+	caller   context.Context // that ctx comes from
+	begun    time.Time       // zero where nobody wants to know
+	trip     trip
 }
 
 // batchItem is one operation on its way.
@@ -64,9 +68,10 @@ func (c *Client) NewBatch(ctx context.Context, opts BatchOptions) *Batch {
 	if opts.Result == nil {
 		opts.Result = func(int, error) {}
 	}
+	caller := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	return &Batch{
-		client: c, ctx: ctx, cancel: cancel, opts: opts,
+		client: c, ctx: ctx, cancel: cancel, opts: opts, caller: caller, begun: c.callBegins(), trip: trip{op: CallBatch},
 		done:     make(chan *txRecord, opts.Window),
 		inFlight: make(map[*txRecord]struct{}, opts.Window),
 		trains:   map[*link]*train{},
@@ -206,6 +211,7 @@ func (b *Batch) depart(l *link, t *train) {
 		delete(b.trains, l)
 		return
 	}
+	b.trip.waits++
 	t.records = t.records[:0]
 }
 
@@ -296,6 +302,8 @@ func (b *Batch) abandonAll() {
 			continue // Its answer is in the channel.
 		}
 		delete(b.inFlight, rec)
+		trip := trip{op: callOps[item.op.kind], table: item.op.table}
+		trip.abandoned(b.caller, b.client, rec.link, err)
 		b.finish(item, b.client.explain(&item.op, err))
 	}
 	b.collect()
@@ -316,4 +324,7 @@ func (b *Batch) Wait() {
 		b.await()
 	}
 	b.cancel()
+	if !b.begun.IsZero() {
+		b.client.callEnds(b.caller, b.begun, b.trip.call(b.next, b.caller.Err()))
+	}
 }

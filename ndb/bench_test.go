@@ -45,13 +45,18 @@ type workbench struct {
 
 func newWorkbench(tb testing.TB) *workbench {
 	tb.Helper()
+	return newTracedWorkbench(tb, nil)
+}
+
+func newTracedWorkbench(tb testing.TB, trace *ndb.Trace) *workbench {
+	tb.Helper()
 	connectstring := os.Getenv("TEST_NDB_CONNECTSTRING")
 	if connectstring == "" {
 		cluster := ndbtest.Run(tb)
 		cluster.MustCreateTable(employeeTable)
 		connectstring = cluster.Connectstring()
 	}
-	client, err := ndb.Connect(tb.Context(), ndb.Config{Connectstring: connectstring, Name: "ndb test"})
+	client, err := ndb.Connect(tb.Context(), ndb.Config{Connectstring: connectstring, Name: "ndb test", Trace: trace})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -22,6 +22,8 @@ type Client struct {
 	replies     *replies
 	cluster     clusterLinks
 	checkpoints checkpoints
+	status      sharedCall[[]NodeStatus]
+	memory      sharedCall[[]MemoryUse]
 	traffic     traffic
 	changed     broadcast // a data node's state
 	deadlines   sharedDeadlines

@@ -33,6 +33,24 @@ func TestConnect_UsesTheNodesOfTheConfiguration(t *testing.T) {
 	})
 }
 
+// A management server that waits for the lowest ID to become free knows others.
+func TestConnect_AnyNodeID_IsAskedForTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeManagement(t, 2)
+		f.nodes[2].anyAPINode = true
+		f.clinging = 4 * time.Second
+		began := time.Now()
+		c := f.mustConnect(t, Config{})
+		if took := time.Since(began); took >= time.Second {
+			t.Errorf("connecting took %v", took)
+		}
+		if got := c.apis[0].id; got != testAPINode+1 {
+			t.Errorf("got node ID %d, want the second one", got)
+		}
+		time.Sleep(f.clinging) // by the bubble's clock: the first answer finds nobody
+	})
+}
+
 func TestConnect_NodeIDs(t *testing.T) {
 	tests := []struct {
 		name string
@@ -94,13 +112,13 @@ func TestConnect_CannotWork_SaysWhyAtOnce(t *testing.T) {
 			f.refusals = []*mgm.Error{{Code: mgm.CodeNotConfigured, Text: "No node defined with id=99"}}
 		}, want: "id=99"},
 		{name: "arbitrator", prepare: func(f *fakeManagement) { f.config.Nodes[1].ArbitrationRank = 2 }, want: "ArbitrationRank 2"},
-		{name: "link with TLS", prepare: func(f *fakeManagement) { f.config.Links[0].RequireTLS = true }, is: transporter.ErrTLSRequired},
-		{name: "data node with TLS", prepare: func(f *fakeManagement) { f.nodes[2].requireTLS = true }, is: transporter.ErrTLSRequired},
+		{name: "link with TLS", prepare: func(f *fakeManagement) { f.config.Links[0].RequireTLS = true }, want: "RequireTls=0", is: transporter.ErrTLSRequired},
+		{name: "data node with TLS", prepare: func(f *fakeManagement) { f.nodes[2].requireTLS = true }, want: "RequireTls=0", is: transporter.ErrTLSRequired},
 		{name: "management server with TLS", prepare: func(f *fakeManagement) {
 			f.network.listen(testServer, func(nc net.Conn) {
 				_ = mgm.Serve(context.Background(), nc, func(*mgm.Request) *mgm.Reply { return mgm.TLSRequired() })
 			})
-		}, is: mgm.ErrTLSRequired},
+		}, want: "RequireTls=0", is: mgm.ErrTLSRequired},
 		{name: "no connections", prepare: func(f *fakeManagement) { f.config.Links = nil }, want: "no connection"},
 		{name: "version", prepare: func(f *fakeManagement) { f.nodes[2].refuse = signal.RegErrorVersion }, want: "9.7.2"},
 		{name: "no API node", prepare: func(f *fakeManagement) { f.nodes[2].refuse = signal.RegErrorNotAPINode }, want: "API node"},
@@ -260,29 +278,6 @@ func TestNode_AllLost_ReservesItsIDBeforeItSaysHello(t *testing.T) {
 		c.wantState(3, NodeStarted, true)
 		if got := f.asked(mgm.CommandNodeID) - asked; got != 1 {
 			t.Errorf("got %d reservations, want 1 for both nodes", got)
-		}
-	})
-}
-
-func TestClient_ClusterStatus_ShowsAllNodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeManagement(t, 2)
-		c := f.mustConnect(t, Config{})
-		got, err := c.ClusterStatus(t.Context())
-		want := []NodeStatus{
-			{ID: 2, Type: "NDB", Status: "STARTED", Version: "9.7.2", NodeGroup: 0, Address: "10.0.0.2"},
-			{ID: 53, Type: "API", Status: "NO_CONTACT", NodeGroup: -1, Address: "0.0.0.0"},
-		}
-		if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-			t.Errorf("got %+v, %v; want %+v", got, err, want)
-		}
-		f.stop()
-		if _, err := c.ClusterStatus(t.Context()); err == nil {
-			t.Error("got no error without a management server, want one")
-		}
-		c.Close()
-		if _, err := c.ClusterStatus(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Errorf("got %v, want %v", err, ErrClosed)
 		}
 	})
 }

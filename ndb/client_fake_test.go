@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/mgm"
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
@@ -28,7 +29,9 @@ type fakeManagement struct {
 	config    mgm.Config
 	refusals  []*mgm.Error          // of the next requests for a node ID
 	taken     []signal.NodeID       // that are refused always
+	clinging  time.Duration         // before the first request for any node ID is answered; others get the next ID
 	ports     map[signal.NodeID]int // dynamic ones
+	memory    []mgm.MemoryUse
 	requests  []string
 	connected map[net.Conn]struct{}
 }
@@ -71,6 +74,9 @@ func (f *fakeManagement) answer(r *mgm.Request) *mgm.Reply {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests = append(f.requests, r.Command)
+	if r.Command == mgm.CommandNodeID && f.clinging > 0 {
+		return f.cling(r)
+	}
 	switch r.Command {
 	case mgm.CommandNodeID:
 		return f.allocate(r)
@@ -89,10 +95,18 @@ func (f *fakeManagement) answer(r *mgm.Request) *mgm.Reply {
 		}
 		return mgm.PortReply(f.ports[id])
 	case mgm.CommandStatus:
-		return mgm.StatusReply([]mgm.NodeStatus{
-			{ID: 2, Type: mgm.TypeData, Status: mgm.StatusStarted, Version: mgm.ThisVersion, NodeGroup: 0, Address: "10.0.0.2"},
+		return mgm.StatusReply(slices.DeleteFunc([]mgm.NodeStatus{
+			{ID: 3, Type: mgm.TypeData, Status: mgm.StatusStarting, Version: mgm.ThisVersion, StartPhase: 4, DynamicID: 3, Address: "10.0.0.3"},
+			{ID: 2, Type: mgm.TypeData, Status: mgm.StatusStarted, Version: mgm.ThisVersion, DynamicID: 2, Address: "10.0.0.2"},
+			{ID: 4, Type: mgm.TypeData, Status: mgm.StatusNoContact},
+			{ID: 1, Type: mgm.TypeMGM, Status: mgm.StatusConnected, Version: mgm.ThisVersion, Address: "10.0.0.1"},
 			{ID: testAPINode, Type: mgm.TypeAPI, Status: mgm.StatusNoContact, Address: "0.0.0.0"},
-		})
+		}, func(n mgm.NodeStatus) bool { return !r.WantsType(n.Type) }))
+	case mgm.CommandEvents:
+		if !r.WantsMemoryUse() {
+			return nil
+		}
+		return mgm.MemoryReply(f.memory)
 	default:
 		return nil
 	}
@@ -115,6 +129,17 @@ func (f *fakeManagement) allocate(r *mgm.Request) *mgm.Reply {
 		id = testAPINode
 	}
 	return mgm.NodeIDReply(id)
+}
+
+// cling answers the first request late, and the others at once with another ID.
+func (f *fakeManagement) cling(*mgm.Request) *mgm.Reply {
+	if n := slices.Index(f.requests, mgm.CommandNodeID); n >= 0 && slices.Contains(f.requests[n+1:], mgm.CommandNodeID) {
+		return mgm.NodeIDReply(testAPINode + 1)
+	}
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	time.Sleep(f.clinging) // of the bubble's clock
+	return mgm.NodeIDReply(testAPINode)
 }
 
 func (f *fakeManagement) set(change func(*fakeManagement)) {

@@ -58,6 +58,7 @@ type definition struct {
 	key         []*Column // in the order of KEYINFO
 	indexes     map[string]*Index
 	onDisk      bool // a column is
+	requests    int  // that reading it took
 }
 
 func newDefinition(epoch uint64, info *dictinfo.Table, hashMap *dictinfo.HashMap) *definition {
@@ -99,6 +100,15 @@ func (d *definition) sameShape(other *definition) bool {
 		}
 	}
 	return true
+}
+
+// takes tells whether values and projections built for other can be sent with the
+// ID and the version of d: they are of the same definition, of one before, or of
+// what an online ALTER has made of d since, which keeps the ID and the low part of
+// the version.
+func (d *definition) takes(other *definition) bool {
+	return other == d || other.sameShape(d) ||
+		other.id == d.id && dictinfo.MajorVersion(other.version) == dictinfo.MajorVersion(d.version) && d.sameShape(other)
 }
 
 // addIndex adds an index whose description the dictionary has given.

@@ -84,7 +84,7 @@ func (op *Operation) Returning(columns *Projection, row *Row) *Operation {
 		return op.fail(errTwoReturnings)
 	case op.kind != opUpdate && op.kind != opDelete:
 		return op.fail(errNoCondition)
-	case columns.def != op.version && !columns.def.sameShape(op.version):
+	case !op.version.takes(columns.def):
 		return op.fail(errStale)
 	}
 	row.begin(columns)

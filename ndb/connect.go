@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/mgm"
@@ -85,9 +86,50 @@ func (c *Client) allocate(ctx context.Context, wanted signal.NodeID) (slot, erro
 	}
 }
 
+// anyIDPatience is how long a management server may think about which ID to give
+// before it is asked beside that for another one: it clings to the lowest, and
+// where that was given back just now it takes 4 s. The first ID then stays
+// reserved, for nobody.
+const anyIDPatience = 300 * time.Millisecond
+
 func (c *Client) tryAllocate(ctx context.Context, wanted signal.NodeID) (slot, error) {
 	ctx, cancel := context.WithTimeout(ctx, managementTimeout)
 	defer cancel()
+	if wanted != 0 {
+		return c.allocateOnce(ctx, wanted)
+	}
+	type answer struct {
+		slot slot
+		err  error
+	}
+	answers := make(chan answer, 2)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel() // which ends the other
+	ask := func() {
+		asking.Go(func() { // ends by the context
+			s, err := c.allocateOnce(ctx, wanted)
+			answers <- answer{s, err}
+		})
+	}
+	ask()
+	patience := time.NewTimer(anyIDPatience)
+	defer patience.Stop()
+	asked, answered := 1, 0
+	for {
+		select {
+		case <-patience.C:
+			ask()
+			asked++
+		case a := <-answers:
+			if answered++; a.err == nil || answered == asked {
+				return a.slot, a.err
+			}
+		}
+	}
+}
+
+func (c *Client) allocateOnce(ctx context.Context, wanted signal.NodeID) (slot, error) {
 	session, err := c.management(ctx)
 	if err != nil {
 		return slot{}, err

@@ -21,12 +21,23 @@ func (c *Client) Count(ctx context.Context, scan Scan) (int64, error) {
 	if scan.Filter == nil && scan.Index == nil && scan.Limit == 0 && scan.knownCopies() {
 		mode = countRows
 	}
-	s, err := c.scan(ctx, &scan, nil, mode)
+	begun := c.callBegins()
+	trip := trip{op: CallCount, table: scan.Table}
+	count, err := c.count(ctx, &scan, mode, &trip)
+	if !begun.IsZero() {
+		c.callEnds(ctx, begun, trip.call(int(count), err))
+	}
+	return count, err
+}
+
+func (c *Client) count(ctx context.Context, scan *Scan, mode scanMode, trip *trip) (int64, error) {
+	s, err := c.scan(ctx, scan, nil, mode, trip)
 	if err != nil {
 		return 0, err
 	}
 	defer s.Close()
 	count, err := s.count(ctx, mode)
+	trip.waits += s.asked
 	if err != nil {
 		return 0, explainScan(scan.Table, err)
 	}
@@ -48,12 +59,24 @@ func (c *Client) Exists(ctx context.Context, scan Scan) (bool, error) {
 	if scan.Lock != CommittedRead {
 		return false, errLockOutsideTx
 	}
-	s, err := c.scan(ctx, &scan, nil, acceptFirst)
+	begun := c.callBegins()
+	trip := trip{op: CallExists, table: scan.Table}
+	found, err := c.exists(ctx, &scan, &trip)
+	if !begun.IsZero() {
+		c.callEnds(ctx, begun, trip.call(0, err))
+	}
+	return found, err
+}
+
+func (c *Client) exists(ctx context.Context, scan *Scan, trip *trip) (bool, error) {
+	s, err := c.scan(ctx, scan, nil, acceptFirst, trip)
 	if err != nil {
 		return false, err
 	}
 	defer s.Close()
-	return s.Next(ctx), s.Err()
+	found := s.next(ctx)
+	trip.waits += s.asked
+	return found, s.Err()
 }
 
 // count adds up batches: their rows, or the numbers that their rows are.
@@ -65,7 +88,7 @@ func (s *Scanner) count(ctx context.Context, mode scanMode) (int64, error) {
 		if err != nil || from == anyReceiver {
 			return count, err
 		}
-		s.state.ask(from)
+		s.ask(from)
 		if mode != countRows {
 			count += int64(b.rows)
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
@@ -16,6 +17,9 @@ const (
 	// busyPause is how long a dictionary that is busy is left alone.
 	busyPause = 75 * time.Millisecond
 	busyTries = 40
+
+	// readTries is how often a table is read that is altered while it is read.
+	readTries = 3
 )
 
 // dictionary keeps the definitions of tables. All come from the cluster as it
@@ -24,7 +28,9 @@ const (
 type dictionary struct {
 	client *Client
 
-	mu     sync.Mutex // guards all below
+	changes atomic.Uint64 // how often the cluster has said that a table was altered, or was lost
+
+	mu     sync.Mutex // guards all below, and changes of changes
 	tables map[string]*Table
 }
 
@@ -42,15 +48,43 @@ func (c *Client) Table(ctx context.Context, database, name string) (*Table, erro
 	if t := c.dict.known(internal); t != nil {
 		return t, nil
 	}
-	ctx, cancel := c.bounded(ctx)
-	defer cancel()
-	def, err := c.dict.load(ctx, internal)
-	if err != nil {
-		return nil, err
-	}
+	begun := c.callBegins()
 	t := &Table{client: c, database: database, name: name, internal: internal}
-	t.def.Store(def)
-	return c.dict.keep(t), nil
+	trip := trip{op: CallTable, table: t}
+	known, err := c.dict.find(ctx, t, &trip)
+	if !begun.IsZero() {
+		c.callEnds(ctx, begun, trip.call(0, err))
+	}
+	return known, err
+}
+
+// find reads the table and keeps it for others. It returns the one that is kept.
+func (d *dictionary) find(ctx context.Context, t *Table, trip *trip) (*Table, error) {
+	ctx, cancel := d.client.bounded(ctx)
+	defer cancel()
+	for tries := 1; ; tries++ {
+		changes := d.changes.Load()
+		def, err := d.read(ctx, t, nil, trip)
+		if err != nil {
+			return nil, err
+		}
+		t.def.Store(def)
+		known, kept := d.keep(t, changes)
+		if kept || tries == readTries {
+			return known, nil
+		}
+	}
+}
+
+// read is load, which it tells of. old is the definition of before, nil for none.
+func (d *dictionary) read(ctx context.Context, t *Table, old *definition, trip *trip) (*definition, error) {
+	begun := time.Now()
+	def, err := d.load(ctx, t.internal)
+	d.client.traceRead(t, old, def, begun, err)
+	if err == nil {
+		trip.waits += def.requests
+	}
+	return def, err
 }
 
 func (d *dictionary) known(internal string) *Table {
@@ -59,14 +93,20 @@ func (d *dictionary) known(internal string) *Table {
 	return d.tables[internal]
 }
 
-func (d *dictionary) keep(t *Table) *Table {
+// keep keeps a table for others, unless there were changes since it began to be
+// read: what was read may be older than they. It returns the table that is kept,
+// perhaps one that somebody else has read meanwhile.
+func (d *dictionary) keep(t *Table, changes uint64) (_ *Table, kept bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if known := d.tables[t.internal]; known != nil {
-		return known
+		return known, true
+	}
+	if d.changes.Load() != changes {
+		return t, false
 	}
 	d.tables[t.internal] = t
-	return t
+	return t, true
 }
 
 // altered is called when the cluster says that a table was altered. Operations
@@ -75,6 +115,7 @@ func (d *dictionary) keep(t *Table) *Table {
 func (d *dictionary) altered(internal string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes.Add(1)
 	delete(d.tables, internal)
 }
 
@@ -83,6 +124,7 @@ func (d *dictionary) altered(internal string) {
 func (d *dictionary) dropAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.changes.Add(1)
 	clear(d.tables)
 }
 
@@ -103,6 +145,10 @@ func (d *dictionary) load(ctx context.Context, internal string) (*definition, er
 		}
 	}
 	def := newDefinition(epoch, info, hashMap)
+	def.requests = 1
+	if hashMap != nil {
+		def.requests++
+	}
 	return def, d.loadIndexes(ctx, def)
 }
 
@@ -117,6 +163,7 @@ func (d *dictionary) loadIndexes(ctx context.Context, def *definition) error {
 	if err != nil {
 		return fmt.Errorf("list the indexes of %s: %w", def.info.Name, err)
 	}
+	def.requests++
 	for _, o := range list.Objects {
 		kind := dictinfo.ObjectType(o.Type)
 		if o.State != signal.ObjectOnline || kind != dictinfo.ObjectOrderedIndex && kind != dictinfo.ObjectUniqueIndex {
@@ -126,6 +173,7 @@ func (d *dictionary) loadIndexes(ctx context.Context, def *definition) error {
 		if err != nil {
 			return err
 		}
+		def.requests++
 		if err := def.addIndex(info); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@
 // Config.RequestTimeout; a [Batch] has the context that it was made with.
 //
 // An acknowledged commit is in the memory of all replicas. [Client.WaitDurable]
-// waits until it is on disk.
+// waits until it is on disk, [Client.WaitAllDurable] for the commits of others.
 //
 // # What it does not do
 //

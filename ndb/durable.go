@@ -14,29 +14,34 @@ import (
 // the lack of any node, from keeping us busy.
 const checkpointRetryPause = 100 * time.Millisecond
 
-var errUnknownGCI = errors.New("the checkpoint of the commit is not known")
-
 // checkpoints knows which global checkpoint is on disk. One caller at a time
-// asks the cluster; the others wait for what it learns.
+// asks the cluster; the others wait for what it learns. Who waits for all commits
+// so far cannot use what others have asked before; see round.
 type checkpoints struct {
 	mu      sync.Mutex    // guards all below
 	durable uint32        // the latest checkpoint that is known to be complete
 	asking  chan struct{} // closed when who asks is done; nil while nobody asks
+
+	gathering *round    // takes in who waits for all commits so far; nil: there is none
+	flying    int       // rounds that were sent off and are not over
+	lastSent  time.Time // when the latest one was
 }
 
 // WaitDurable waits until a commit is on disk, so that it survives the loss of
 // the whole cluster. gci is the commit's; 0, of a transaction that wrote
-// nothing, is durable already. It takes until the end of the global checkpoint,
-// usually 2 s at most with the cluster's defaults. Any number of callers share
-// one request.
+// nothing, is durable already, and UnknownGCI takes what WaitAllDurable takes. It
+// lasts until the end of the global checkpoint, usually 2 s at most with the
+// cluster's defaults. Any number of callers share one request.
 //
 // Call it soon after the commit: a cluster that was lost in between may have
 // come back without it, and only a loss while WaitDurable waits is noticed. An
 // error leaves open whether the commit will last.
-func (c *Client) WaitDurable(ctx context.Context, gci GCI) error {
+func (c *Client) WaitDurable(ctx context.Context, gci GCI) (err error) {
 	if gci == UnknownGCI {
-		return notDurable(errUnknownGCI)
+		return c.WaitAllDurable(ctx) // the commit is done, if not where
 	}
+	begun, caller := c.callBegins(), ctx
+	defer func() { c.callEnds(caller, begun, Call{Op: CallWaitDurable, Err: err}) }()
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	wanted := uint32(gci >> gciCheckpointShift)
@@ -52,7 +57,7 @@ func (c *Client) WaitDurable(ctx context.Context, gci GCI) error {
 		case durable:
 			return nil
 		case ask:
-			err := c.askCheckpoint(ctx)
+			_, err := c.askCheckpoint(ctx)
 			c.checkpoints.leave()
 			if err != nil {
 				return err
@@ -103,29 +108,31 @@ func (c *Client) completed(checkpoint uint32, epoch uint64) {
 	}
 }
 
-// askCheckpoint waits for the end of one checkpoint. A nil error says that it
-// is worth looking again: a node that refuses, or is lost, only costs a pause.
-func (c *Client) askCheckpoint(ctx context.Context) error {
+// askCheckpoint waits for the end of the checkpoint that is open when the request
+// comes to a data node. Where it is false without an error, it is worth asking
+// again: a node that refuses, or is lost, only costs a pause.
+func (c *Client) askCheckpoint(ctx context.Context) (ended bool, err error) {
 	api, err := c.nextAPINode()
 	if err != nil {
-		return notDurable(err)
+		return false, notDurable(err)
 	}
 	var l *link
 	if l, err = api.coordinator(nil); err == nil {
 		err = c.askCheckpointOver(ctx, l)
 	}
 	if err == nil {
-		return nil
+		return true, nil
 	}
-	if ctx.Err() != nil {
-		return notDurable(ctx.Err())
-	}
-	pause := time.NewTimer(checkpointRetryPause)
-	defer pause.Stop()
+	return false, sleep(ctx, checkpointRetryPause)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return notDurable(ctx.Err())
-	case <-pause.C:
+	case <-timer.C:
 		return nil
 	}
 }

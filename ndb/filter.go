@@ -12,8 +12,9 @@ import (
 // a comparison with NULL is unknown, NOT of unknown is unknown, and rows of which
 // a filter is unknown are passed over. Text compares by the collation of its
 // column. Values are of any type that Values.Any takes, and what does not fit
-// the column is an error of the scan before anything is sent. Filters do not
-// change, and are safe for concurrent use.
+// the column is an error of the scan before anything is sent. ENUM, SET and BIT
+// of more than 32 bits compare by Eq and Ne alone: data nodes order their bytes,
+// not their numbers. Filters do not change, and are safe for concurrent use.
 type Filter interface {
 	// bind translates the filter for a table as it is now.
 	bind(d *definition) (program.Filter, error)
@@ -114,8 +115,10 @@ func checkComparable(c *Column, cond program.Condition) error {
 	switch {
 	case row.Supported(c.info) != nil:
 		return fmt.Errorf("ndb: %w", row.Supported(c.info))
-	case c.info.Type == dictinfo.TypeBit:
-		return fmt.Errorf("ndb: column %s: BIT columns cannot be compared in a filter", c.Name)
+	case c.info.Type == dictinfo.TypeBit && cond > program.GE:
+		return fmt.Errorf("ndb: column %s: BIT columns have no text to match", c.Name)
+	case c.info.Type == dictinfo.TypeBit && cond > program.NE && c.info.SizeBytes() > wordBytes:
+		return fmt.Errorf("ndb: column %s: BIT columns of more than 32 bits have no order in a filter", c.Name)
 	case cond != program.EQ && cond != program.NE && isNumbered(c):
 		return fmt.Errorf("ndb: column %s: numbers of ENUM and SET have no order in a filter", c.Name)
 	}

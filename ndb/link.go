@@ -38,6 +38,7 @@ func (l *link) acquire(ctx context.Context) (*txRecord, error) {
 		rec := l.free[n-1]
 		l.free = l.free[:n-1]
 		l.mu.Unlock()
+		rec.fresh = false
 		return rec, nil
 	}
 	lost := l.lost
@@ -79,6 +80,7 @@ func (l *link) seize(ctx context.Context, instance int) (*txRecord, error) {
 	if err != nil {
 		return nil, err
 	}
+	rec.fresh = true
 	return rec, nil
 }
 

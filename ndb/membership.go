@@ -57,7 +57,7 @@ func (n *dataNode) receive(l *link, m *signal.Message) {
 	switch m.GSN {
 	case signal.GSNGetTabInfoConf, signal.GSNGetTabInfoRef, signal.GSNListTablesConf,
 		signal.GSNWaitGCPConf, signal.GSNWaitGCPRef:
-		n.member.client.replies.deliver(l, m)
+		n.member.client.replies.deliver(m)
 	case signal.GSNScanTabConf, signal.GSNScanTabRef, signal.GSNKeyInfo20:
 		err = l.receiveScan(m)
 	default:

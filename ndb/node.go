@@ -124,6 +124,9 @@ func (n *dataNode) serve(ctx context.Context, l *link) (wasUp bool, err error) {
 	if s.wasUp {
 		n.lost()
 	}
+	if trace := n.member.client.cfg.Trace.LinkLost; s.wasUp && trace != nil && ctx.Err() == nil {
+		trace(LinkLoss{Node: int(n.id), APINode: int(n.api.id), Up: time.Since(s.began), Err: l.conn.Err()})
+	}
 	return s.wasUp, l.conn.Err()
 }
 

@@ -104,7 +104,7 @@ func TestNode_MalformedRegistration_ClosesTheLink(t *testing.T) {
 func TestNode_AllLost_ForgetsTheClusterAndConnectsAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 2, 3)
-		c.dict.keep(&Table{internal: "ndbtest/def/employee"})
+		c.dict.keep(&Table{internal: "ndbtest/def/employee"}, 0)
 		c.completed(700, 0)
 
 		c.nodes[2].kill()
@@ -144,8 +144,8 @@ func TestNode_AllLost_ForgetsTheClusterAndConnectsAgainAtOnce(t *testing.T) {
 func TestNode_TableAltered_DropsItFromTheDictionary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 2)
-		c.dict.keep(&Table{internal: "ndbtest/def/employee"})
-		c.dict.keep(&Table{internal: "ndbtest/def/other"})
+		c.dict.keep(&Table{internal: "ndbtest/def/employee"}, 0)
+		c.dict.keep(&Table{internal: "ndbtest/def/other"}, 0)
 		c.nodes[2].say(&signal.AlterTableRep{TableID: 7, OldVersion: 4, Change: signal.TableAltered, Name: "ndbtest/def/employee"})
 		synctest.Wait()
 		if c.dict.known("ndbtest/def/employee") != nil || c.dict.known("ndbtest/def/other") == nil {

@@ -21,10 +21,12 @@ func answerGCP(next func() signal.Incoming) func(*transporter.ServerConn, *signa
 			panic(err)
 		}
 		answer := next()
-		if conf, ok := answer.(*signal.WaitGCPConf); ok {
-			conf.RequestID = req.RequestID
-		}
-		if answer == nil {
+		switch a := answer.(type) {
+		case *signal.WaitGCPConf:
+			a.RequestID = req.RequestID
+		case *signal.WaitGCPRef:
+			a.RequestID = req.RequestID
+		default:
 			return
 		}
 		time.AfterFunc(2*time.Second, func() { _ = conn.SendSignal(signal.BlockDBDIH, signal.BlockAPI, answer) })
@@ -73,7 +75,7 @@ func TestWaitDurable_NodeLostOrRefusing_AsksAnother(t *testing.T) {
 				f.onRequest = answerGCP(func() signal.Incoming {
 					asked <- id
 					if id == 2 {
-						return &signal.WaitGCPRef{Words: []byte{1, 0, 0, 0, 2, 0, 0, 0}}
+						return &signal.WaitGCPRef{Error: signal.WaitGCPTooMany}
 					}
 					return &signal.WaitGCPConf{GCI: 9 << 32}
 				})
@@ -154,11 +156,12 @@ func TestReplies_OnlyTheAnswerToTheRequestArrives(t *testing.T) {
 		}
 		words := func(w uint32) []byte { return []byte{byte(w), byte(w >> 8), byte(w >> 16), byte(w >> 24)} }
 		data := words(id)
-		c.replies.deliver(l, &signal.Message{GSN: signal.GSNListTablesConf, Data: words(id + 4)})
-		c.replies.deliver(l, &signal.Message{GSN: signal.GSNGetTabInfoConf, Data: words(id)})
-		c.replies.deliver(l, &signal.Message{GSN: signal.GSNListTablesConf})
-		c.replies.deliver(l, &signal.Message{GSN: signal.GSNWaitGCPRef, Data: words(id)})
-		c.replies.deliver(l, &signal.Message{GSN: signal.GSNListTablesConf, Data: data, NumSections: 1, Sections: [3][]byte{data}})
+		c.replies.deliver(&signal.Message{GSN: signal.GSNListTablesConf, Data: words(id + 4)})
+		c.replies.deliver(&signal.Message{GSN: signal.GSNGetTabInfoConf, Data: words(id)})
+		c.replies.deliver(&signal.Message{GSN: signal.GSNListTablesConf})
+		c.replies.deliver(&signal.Message{GSN: signal.GSNWaitGCPRef, Data: words(id)})
+		c.replies.deliver(&signal.Message{GSN: signal.GSNWaitGCPRef, Data: append(words(2), words(id)...)})
+		c.replies.deliver(&signal.Message{GSN: signal.GSNListTablesConf, Data: data, NumSections: 1, Sections: [3][]byte{data}})
 		clear(data) // the receive buffer is used again
 		m, err := <-answers, <-failures
 		if err != nil || m.GSN != signal.GSNListTablesConf || string(m.Data) != string(words(id)) || string(m.Sections[0]) != string(words(id)) {
@@ -172,17 +175,16 @@ func TestReplies_OnlyTheAnswerToTheRequestArrives(t *testing.T) {
 
 func TestReplies_TooMany_RefusesAtOnce(t *testing.T) {
 	r := newReplies()
-	l := &link{}
 	seen := map[uint32]bool{}
 	r.lastID = signal.RNIL - 2*requestStep // IDs wrap around
 	for range maxPendingRequests {
-		id, err := r.add(pendingReply{link: l})
+		id, err := r.add(pendingReply{})
 		if err != nil || seen[id] || id == signal.RNIL || id == 0 {
 			t.Fatalf("got ID %#x and %v, want one that was not there", id, err)
 		}
 		seen[id] = true
 	}
-	if _, err := r.add(pendingReply{link: l}); !errors.Is(err, ErrQueueFull) {
+	if _, err := r.add(pendingReply{}); !errors.Is(err, ErrQueueFull) {
 		t.Errorf("got %v, want %v", err, ErrQueueFull)
 	}
 }

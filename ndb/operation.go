@@ -57,6 +57,7 @@ type Operation struct {
 	alone       [1]*Operation   // op itself, for a batch of one
 	row         *Row            // what a read fills; nil for plain writes
 	takeOver    *takeOver       // of a lock that a scan holds; nil for most
+	trip        trip            // where it went, where it is alone in its transaction
 	err         error
 }
 
@@ -174,7 +175,7 @@ func (op *Operation) setRead(key *Values, columns *Projection, row *Row) error {
 	if err := op.setKey(key); err != nil {
 		return err
 	}
-	if columns.def != key.def && !columns.def.sameShape(key.def) {
+	if !key.def.takes(columns.def) {
 		return errStale
 	}
 	row.begin(columns)

@@ -91,15 +91,15 @@ func (m model) apply(refused bool, code int, set bool, n int64, text string) int
 func (w *workbench) randomTx(t *testing.T, r *rand.Rand, rows model, step int) {
 	tx := w.begin(t, w.key(w.base+r.Int64N(randomRows)))
 	defer tx.Close()
-	mine := model{}
-	for n, text := range rows {
-		mine[n] = text
-	}
+	view := &txModel{rows: model{}, ghosts: map[int64]bool{}}
+	view.rows.become(rows)
+	mine := view.rows
 	for batch := range 1 + r.IntN(3) {
 		var checks []func()
-		written := map[int64]bool{} // by this batch
+		view.before = model{}
+		view.before.become(mine)
 		for i := range 1 + r.IntN(4) {
-			checks = append(checks, w.randomOperation(t, r, tx, mine, written, fmt.Sprintf("t%d.%d.%d", step, batch, i)))
+			checks = append(checks, w.randomOperation(t, r, tx, view, fmt.Sprintf("t%d.%d.%d", step, batch, i)))
 		}
 		last := r.IntN(3) == 0
 		run := tx.Execute
@@ -145,40 +145,45 @@ func (m model) become(other model) {
 	}
 }
 
-const readKind = 4 // of operation
+// txModel is what a transaction sees.
+type txModel struct {
+	rows   model
+	before model          // as it was before the batch: what its reads see
+	ghosts map[int64]bool // deleted, and read with a lock in the same batch: nobody can insert them any more
+}
 
 // randomOperation adds one operation whose failure is its own, changes the model
 // as it should change the row, and returns a check of its result.
-func (w *workbench) randomOperation(t *testing.T, r *rand.Rand, tx *ndb.Tx, mine model, written map[int64]bool, text string) (check func()) {
+func (w *workbench) randomOperation(t *testing.T, r *rand.Rand, tx *ndb.Tx, view *txModel, text string) (check func()) {
 	n := r.Int64N(randomRows)
+	mine := view.rows
 	old, there := mine[n]
 	v := w.key(w.base + n)
 	var op *ndb.Operation
 	var code int
 	var row *ndb.Row
-	kind := r.IntN(7)
-	if kind == readKind && written[n] {
-		kind = 0 // It would see the row as it was before the batch.
-	}
-	written[n] = written[n] || kind != readKind
-	switch kind {
+	switch r.IntN(7) {
 	case 0:
 		op = tx.Insert(v.String(w.first, text))
-		code = mine.apply(there, 630, !there, n, text)
+		code = mine.apply(there || view.ghosts[n], 630, !there && !view.ghosts[n], n, text)
 	case 1:
 		op = tx.Update(v.String(w.first, text))
 		code = mine.apply(!there, 626, there, n, text)
 	case 2:
 		op = tx.Write(v.String(w.first, text))
-		mine[n] = text
+		code = mine.apply(view.ghosts[n], 626, !view.ghosts[n], n, text)
 	case 3:
 		op = tx.Delete(v)
 		code = mine.apply(!there, 626, false, n, text)
 		delete(mine, n)
-	case readKind:
+	case 4:
 		row = new(ndb.Row)
-		op = tx.Read(v, w.all, row, ndb.LockMode(r.IntN(3)))
-		code = mine.apply(!there, 626, false, n, text)
+		lock := ndb.LockMode(r.IntN(3))
+		op = tx.Read(v, w.all, row, lock)
+		sees, found := view.before[n]
+		code = mine.apply(!found, 626, false, n, text)
+		view.ghosts[n] = view.ghosts[n] || found && !there && lock != ndb.CommittedRead
+		old = sees
 	case 5:
 		holds := r.IntN(2) == 0
 		expected := "nothing"

@@ -3,6 +3,7 @@ package ndb
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 	"github.com/ndbgate/ndbgate/ndb/internal/transporter"
@@ -33,6 +34,7 @@ type txRecord struct {
 	ready chan struct{} // one token when what the caller waits for is over
 
 	// The owner's alone.
+	fresh   bool       // it was seized just now
 	started bool       // the transaction's first operation was sent
 	item    *batchItem // what a Batch runs on it
 
@@ -50,6 +52,7 @@ type txRecord struct {
 	err       *Error
 	aborted   *Error // why the cluster has ended the open transaction, which its owner has still to learn
 	abandoned bool
+	since     time.Time        // when it was abandoned
 	orphaned  bool             // the link is lost, the verdict is not in yet
 	sink      chan<- *txRecord // takes the record when it is over, in place of ready; has room for it
 	slot      *admission       // given back when the transaction is over
@@ -235,7 +238,7 @@ func (rec *txRecord) abandon(cause error) (abandoned bool, err error) {
 // giveUp abandons a record with something in flight, and says what the caller
 // can know of it. Called with the lock held.
 func (rec *txRecord) giveUp(cause error) error {
-	rec.abandoned, rec.sink = true, nil
+	rec.abandoned, rec.since, rec.sink = true, time.Now(), nil
 	for i := range rec.ops {
 		rec.ops[i].op = nil // The caller's memory is no longer ours.
 	}
@@ -263,7 +266,7 @@ func (rec *txRecord) leave() {
 		rec.free()
 		return
 	}
-	rec.abandoned, rec.phase, rec.commit = true, phaseEnding, false
+	rec.abandoned, rec.since, rec.phase, rec.commit = true, time.Now(), phaseEnding, false
 	rec.sendRollback()
 }
 

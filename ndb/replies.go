@@ -23,7 +23,6 @@ type replies struct {
 }
 
 type pendingReply struct {
-	link   *link
 	kind   signal.GSN           // of the request
 	answer chan *signal.Message // has room for the one answer
 }
@@ -34,7 +33,7 @@ func newReplies() *replies { return &replies{pending: map[uint32]pendingReply{}}
 // that answer, a copy that belongs to the caller. kind is the GSN of the
 // request. A lost link is a temporary error; so is a table that is full.
 func (r *replies) request(ctx context.Context, l *link, kind signal.GSN, send func(id uint32) error) (*signal.Message, error) {
-	p := pendingReply{link: l, kind: kind, answer: make(chan *signal.Message, 1)}
+	p := pendingReply{kind: kind, answer: make(chan *signal.Message, 1)}
 	id, err := r.add(p)
 	if err != nil {
 		return nil, err
@@ -92,26 +91,19 @@ var answersTo = map[signal.GSN]signal.GSN{
 	signal.GSNWaitGCPRef:     signal.GSNWaitGCPReq,
 }
 
-// deliver hands the answer m to who waits for it. Word 0 names the request, but
-// for WAIT_GCP_REF, of which that is not known: it is for all who wait for that
-// node's checkpoints, and they ask again. Answers that nobody waits for are
-// dropped.
-func (r *replies) deliver(l *link, m *signal.Message) {
-	kind := answersTo[m.GSN]
+// deliver hands the answer m to who waits for it. Word 0 names the request, in
+// WAIT_GCP_REF word 1. Answers that nobody waits for are dropped.
+func (r *replies) deliver(m *signal.Message) {
+	place := 0
+	if m.GSN == signal.GSNWaitGCPRef {
+		place = 1
+	}
+	if len(m.Data) < (place+1)*word.SizeBytes {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m.GSN == signal.GSNWaitGCPRef {
-		for _, p := range r.pending {
-			if p.kind == kind && p.link == l {
-				p.hand(m)
-			}
-		}
-		return
-	}
-	if len(m.Data) < word.SizeBytes {
-		return
-	}
-	if p, ok := r.pending[word.At(m.Data, 0)]; ok && p.kind == kind {
+	if p, ok := r.pending[word.At(m.Data, place)]; ok && p.kind == answersTo[m.GSN] {
 		p.hand(m)
 	}
 }

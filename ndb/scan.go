@@ -34,15 +34,17 @@ type Scan struct {
 
 	// Ranges are the parts of the index to read; none means all of it. Rows of
 	// one range come together only where there is an order: those of the first
-	// range first.
+	// range first. A single range that holds all columns of the distribution key
+	// at one value each reads one fragment only.
 	Ranges []Range
 
 	// Order needs an index. The fragments of a table are sorted each, and merged
 	// here; the columns of the index are read for that, whatever Columns says.
 	// Text compares by its collation, so that an order is possible as far as this
-	// package knows that: in binary collations, latin1_swedish_ci, and for ASCII
-	// text in utf8mb3_general_ci, utf8mb4_0900_ai_ci and their like. For other
-	// text, the scan ends with ErrUnknownOrder before a row comes out of place.
+	// package knows that: in binary collations, latin1_swedish_ci,
+	// utf8mb3_general_ci and utf8mb4_general_ci, and for ASCII text in
+	// utf8mb4_0900_ai_ci and the unicode_ci collations. For other text, the scan
+	// ends with ErrUnknownOrder before a row comes out of place.
 	// Columns that a single range holds at one value need no order.
 	Order Order
 
@@ -87,40 +89,53 @@ func (c *Client) Scan(ctx context.Context, scan Scan) (*Scanner, error) {
 	if scan.Lock != CommittedRead {
 		return nil, errLockOutsideTx
 	}
-	return c.scan(ctx, &scan, nil, acceptAll)
+	return c.startScan(ctx, &scan, nil)
+}
+
+// startScan is scan, of which it tells.
+func (c *Client) startScan(ctx context.Context, scan *Scan, tx *Tx) (*Scanner, error) {
+	begun := c.callBegins()
+	trip := trip{op: CallScan, table: scan.Table}
+	s, err := c.scan(ctx, scan, tx, acceptAll, &trip)
+	if !begun.IsZero() {
+		c.callEnds(ctx, begun, trip.call(0, err))
+	}
+	return s, err
 }
 
 // scan starts a scan, of the transaction tx or, for nil, of none. Where the
 // cluster says that the table has changed, and what was asked for means the same
 // in it, it is done once more.
-func (c *Client) scan(ctx context.Context, scan *Scan, tx *Tx, mode scanMode) (*Scanner, error) {
+func (c *Client) scan(ctx context.Context, scan *Scan, tx *Tx, mode scanMode, trip *trip) (*Scanner, error) {
 	if scan.Table == nil {
 		return nil, errNoTable
 	}
+	caller := ctx
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	def := scan.Table.def.Load()
-	s, err := c.tryScan(ctx, def, scan, tx, mode)
+	s, err := c.tryScan(ctx, def, scan, tx, mode, trip)
 	if err == nil || !isStaleSchema(err) {
 		return s, err
 	}
-	same, refreshErr := scan.Table.refresh(ctx, def)
+	same, refreshErr := scan.Table.refresh(ctx, def, trip)
 	if refreshErr != nil || !same {
 		return nil, err
 	}
-	c.schemaRetries.Add(1)
-	return c.tryScan(ctx, scan.Table.def.Load(), scan, tx, mode)
+	trip.retry(caller, c, err)
+	return c.tryScan(ctx, scan.Table.def.Load(), scan, tx, mode, trip)
 }
 
-func (c *Client) tryScan(ctx context.Context, def *definition, scan *Scan, tx *Tx, mode scanMode) (*Scanner, error) {
+func (c *Client) tryScan(ctx context.Context, def *definition, scan *Scan, tx *Tx, mode scanMode, trip *trip) (*Scanner, error) {
 	p, err := newScanPlan(def, scan, mode)
 	if err != nil {
 		return nil, err
 	}
-	rec, buddy, err := c.scanRecord(ctx, tx)
+	rec, buddy, err := c.scanRecord(ctx, p, tx)
 	if err != nil {
 		return nil, explainScan(scan.Table, err)
 	}
+	trip.began(rec)
 	st := newScanState(p.receivers, p.batchRows, len(p.readList) > 0, p.flags&signal.ScanKeyInfo != 0)
 	req := p.request()
 	req.InTransaction, req.Buddy = tx != nil, buddy
@@ -131,6 +146,7 @@ func (c *Client) tryScan(ctx context.Context, def *definition, scan *Scan, tx *T
 	if tx != nil {
 		tx.scans = append(tx.scans, st)
 	}
+	trip.waits++
 	if err := st.awaitAnswer(ctx); err != nil {
 		s.Close()
 		return nil, explainScan(scan.Table, err)
@@ -140,9 +156,9 @@ func (c *Client) tryScan(ctx context.Context, def *definition, scan *Scan, tx *T
 
 // scanRecord takes a record for a scan: with a slot of its own, or beside that of
 // the transaction to which it belongs, whose pointer is the buddy.
-func (c *Client) scanRecord(ctx context.Context, tx *Tx) (rec *txRecord, buddy uint32, err error) {
+func (c *Client) scanRecord(ctx context.Context, p *scanPlan, tx *Tx) (rec *txRecord, buddy uint32, err error) {
 	if tx == nil {
-		rec, err = c.beginOn(ctx, &Operation{})
+		rec, err = c.beginOn(ctx, &Operation{preferred: p.preferred})
 		return rec, 0, err
 	}
 	return tx.scanRecord(ctx)

@@ -32,6 +32,9 @@ type Scanner struct {
 	current *scanHead  // has the row that Row returns; nil before the first and after the last
 	none    Row        // what Row returns then
 	left    int        // rows until the limit; below 0 without one
+	batches int        // that the current call has taken
+	came    int        // rows in them
+	asked   int        // batches that it has asked for
 	closed  bool
 	err     error
 }
@@ -76,6 +79,20 @@ func (s *Scanner) Next(ctx context.Context) bool {
 	if s.closed {
 		return false
 	}
+	begun := s.client.callBegins()
+	s.batches, s.came, s.asked = 0, 0, 0
+	more := s.next(ctx)
+	if s.batches > 0 && !begun.IsZero() {
+		l := s.state.rec.link
+		s.client.callEnds(ctx, begun, Call{
+			Op: CallNext, Table: s.scan.Table, Node: int(l.node), APINode: int(l.api.id),
+			RoundTrips: s.asked, Operations: s.came, Err: s.err,
+		})
+	}
+	return more
+}
+
+func (s *Scanner) next(ctx context.Context) bool {
 	if s.left == 0 {
 		s.Close()
 		return false
@@ -170,7 +187,7 @@ func (s *Scanner) nextBatch(ctx context.Context, h *scanHead) (more bool, err er
 		if err := s.execute(ctx); err != nil {
 			return false, err
 		}
-		s.state.ask(h.receiver)
+		s.ask(h.receiver)
 	}
 	wanted := anyReceiver
 	if s.plan.ordered {
@@ -182,10 +199,18 @@ func (s *Scanner) nextBatch(ctx context.Context, h *scanHead) (more bool, err er
 		return false, err
 	}
 	h.receiver = from
+	s.batches++
+	s.came += h.batch.rows
 	if ahead || h.batch.rows == 0 {
-		s.state.ask(from)
+		s.ask(from)
 	}
 	return true, nil
+}
+
+func (s *Scanner) ask(receiver int) {
+	if s.state.ask(receiver) {
+		s.asked++
+	}
 }
 
 // take is scanState.take, which it gives a deadline where it has to wait.

@@ -36,7 +36,9 @@ type scanPlan struct {
 	lock      signal.ScanLock
 	flags     signal.ScanFlags
 	batchRows int
+	fragments int // that are scanned
 	receivers int
+	preferred []signal.NodeID // where the one fragment is; nil for several
 	readList  []byte
 	program   []byte
 	bounds    []byte
@@ -55,6 +57,7 @@ func newScanPlan(def *definition, scan *Scan, mode scanMode) (*scanPlan, error) 
 	}
 	p := &scanPlan{
 		def: def, ordered: scan.Order != Unordered, descending: scan.Order == Descending, withRange: len(scan.Ranges) > 1,
+		fragments: max(len(def.info.Fragments), 1),
 	}
 	index, err := def.currentIndex(scan.Index)
 	if err != nil {
@@ -72,7 +75,7 @@ func newScanPlan(def *definition, scan *Scan, mode scanMode) (*scanPlan, error) 
 	if mode == countRows {
 		p.readList = row.AppendAttrHeader(nil, row.AttrRowCount, 0)
 	}
-	p.setSizes(def, scan, mode)
+	p.setSizes(scan, mode)
 	if len(p.attrInfo())+len(p.bounds)+p.receivers*wordBytes > signal.MaxSectionBytes {
 		return nil, errTooLarge
 	}
@@ -93,7 +96,7 @@ func (scan *Scan) check(def *definition) error {
 		return errNegative
 	case scan.Order != Unordered && len(def.info.Fragments) > maxReceivers:
 		return errTooMany
-	case scan.Columns != nil && scan.Columns.def != def && !scan.Columns.def.sameShape(def):
+	case scan.Columns != nil && !def.takes(scan.Columns.def):
 		return errStale
 	}
 	return nil
@@ -140,8 +143,14 @@ func (p *scanPlan) setTarget(def *definition, index *Index, scan *Scan) error {
 		p.flags |= signal.ScanDescending
 	}
 	var err error
-	p.bounds, err = appendRanges(nil, index, scan.Ranges)
-	return err
+	if p.bounds, err = appendRanges(nil, index, scan.Ranges); err != nil {
+		return err
+	}
+	if hash, ok := def.hashOf(index, scan.Ranges); ok {
+		p.target = signal.PrunedIndexScan(index.id, index.version, hash)
+		p.fragments, p.preferred = 1, def.nodesOfHash(hash)
+	}
+	return nil
 }
 
 // setColumns adds to the caller's columns those by which rows compare, where
@@ -152,7 +161,7 @@ func (p *scanPlan) setColumns(def *definition, index *Index, scan *Scan) error {
 		columns = slices.Clone(scan.Columns.columns)
 		p.columns = scan.Columns
 	}
-	if p.ordered && len(def.info.Fragments) > 1 {
+	if p.ordered && p.fragments > 1 {
 		equal := 0
 		if len(scan.Ranges) == 1 {
 			equal = scan.Ranges[0].equalColumns(index)
@@ -205,15 +214,14 @@ func scanProgram(def *definition, filter Filter, mode scanMode, reads bool) ([]b
 	return words, nil
 }
 
-func (p *scanPlan) setSizes(def *definition, scan *Scan, mode scanMode) {
-	fragments := max(len(def.info.Fragments), 1)
+func (p *scanPlan) setSizes(scan *Scan, mode scanMode) {
 	switch {
 	case p.ordered:
-		p.receivers = fragments
+		p.receivers = p.fragments
 	case scan.Parallel > 0:
-		p.receivers = min(fragments, scan.Parallel)
+		p.receivers = min(p.fragments, scan.Parallel)
 	default:
-		p.receivers = min(fragments, defaultParallel)
+		p.receivers = min(p.fragments, defaultParallel)
 	}
 	p.batchRows = scan.BatchRows
 	if p.batchRows == 0 {

@@ -3,6 +3,7 @@ package ndb
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 	"github.com/ndbgate/ndbgate/ndb/internal/transporter"
@@ -37,6 +38,7 @@ type scanState struct {
 	closing   bool // nobody wants more rows
 	closeDue  bool // SCAN_TABREF asked for the close
 	closeSent bool
+	since     time.Time // when it began to close, or the close was sent
 	err       *Error
 	then      *leaveAfter // waits for the end
 
@@ -192,15 +194,15 @@ func (st *scanState) batchOf(receiver int) int {
 	return st.receivers[receiver].batches
 }
 
-// ask asks for the next batch of a receiver, if there is one. The last one of
-// it must have been taken, and its row locks are let go. Why that fails is for
-// take to tell.
-func (st *scanState) ask(receiver int) {
+// ask asks for the next batch of a receiver, and tells whether there is one. The
+// last one of it must have been taken, and its row locks are let go. Why that
+// fails is for take to tell.
+func (st *scanState) ask(receiver int) (asked bool) {
 	st.rec.mu.Lock()
 	defer st.rec.mu.Unlock()
 	r := &st.receivers[receiver]
 	if st.closing || st.ended || st.over || r.ready || r.inFlight || !r.next.IsValid() {
-		return
+		return false
 	}
 	// The lock stays held, so that no close overtakes.
 	st.asked[0], r.next = r.next, signal.FragmentPointer{}
@@ -213,11 +215,12 @@ func (st *scanState) ask(receiver int) {
 		st.err, st.closing = classify(4028), true
 		st.err.Cause = err
 		rec.link.conn.Fail(err)
-		return
+		return false
 	}
 	r.inFlight, r.announced, r.gotWords = true, false, 0
 	r.batches++
 	st.inFlight++
+	return true
 }
 
 // close ends the scan in the background, and may be called again. What waits
@@ -254,13 +257,16 @@ func (a *leaveAfter) done() {
 
 // settle does what follows from any change.
 func (st *scanState) settle() {
+	if st.closing && st.since.IsZero() {
+		st.since = time.Now()
+	}
 	switch {
 	case st.over:
 	case st.ended && (st.closing || st.inFlight == 0):
 		st.end()
 		return
 	case st.closing && !st.closeSent && (st.held > 0 || st.closeDue):
-		st.closeSent = true
+		st.closeSent, st.since = true, time.Now()
 		rec := st.rec
 		req := signal.ScanNextReq{TC: rec.tc, TCPointer: rec.tcPointer, TransID: rec.transID, Close: true}
 		if err := transporter.Send(rec.link.conn, signal.BlockAPI, &req); err != nil {

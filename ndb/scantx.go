@@ -30,7 +30,7 @@ func (tx *Tx) Scan(ctx context.Context, scan Scan) (*Scanner, error) {
 	if len(tx.scans) >= maxScansInTx {
 		return nil, errTooManyScans
 	}
-	return tx.client.scan(ctx, &scan, tx, acceptAll)
+	return tx.client.startScan(ctx, &scan, tx)
 }
 
 // scanRecord takes a record beside that of the transaction, for a scan with the
@@ -71,6 +71,7 @@ func (l *link) takeFree(tc signal.TCRef) *txRecord {
 			last := len(l.free) - 1
 			l.free[i] = l.free[last]
 			l.free = l.free[:last]
+			rec.fresh = false
 			return rec
 		}
 	}
@@ -108,7 +109,7 @@ func (s *Scanner) Update(v *Values) *Operation {
 	if op.err == nil {
 		op.err = v.err
 	}
-	if op.err == nil && v.def != s.plan.def && !v.def.sameShape(s.plan.def) {
+	if op.err == nil && !s.plan.def.takes(v.def) {
 		op.err = errStale
 	}
 	if op.err == nil {
@@ -134,8 +135,11 @@ func (s *Scanner) gather(op *Operation) *Operation {
 	return s.tx.add(op)
 }
 
-// setTakeOver makes op one on the current row. The key is copied: the batch may
-// be gone when it is sent.
+// setTakeOver makes op one on the current row, of the table as the scan has begun
+// with it: the caller's projection may be older, and of a table that was dropped
+// since. Where it was altered since, the data nodes still take the older version,
+// also with values of newer columns. The key is copied: the batch may be gone
+// when it is sent.
 func (s *Scanner) setTakeOver(op *Operation) error {
 	h := s.current
 	op.table, op.version = s.scan.Table, s.plan.def
@@ -190,10 +194,15 @@ func (tx *Tx) closeScans() {
 // they do. What takes over their locks is executed first.
 func (tx *Tx) endScans(ctx context.Context) error {
 	for _, st := range tx.scans {
-		if tx.takesOverFrom(st) {
-			if err := tx.Execute(ctx); err != nil {
-				return err
-			}
+		if !tx.takesOverFrom(st) {
+			continue
+		}
+		err := tx.sendable()
+		if err == nil {
+			err = tx.run(ctx, false)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, st := range tx.scans {

@@ -89,7 +89,8 @@ func (s *service) register() {
 
 // beat comes every 100 ms until the first answer, then twice in a heartbeat
 // interval. It counts beats without an answer, not time: a process that was
-// stopped for a while finds the answers that wait for it.
+// stopped for a while finds the answers that wait for it. It also looks for
+// answers that nobody waits for any more.
 func (s *service) beat() {
 	_, answers, _ := s.node.news()
 	if answers == s.answers {
@@ -102,6 +103,9 @@ func (s *service) beat() {
 		s.link.conn.Fail(errNotRegistered)
 	case s.heartbeat != 0 && s.unanswered >= s.node.member.client.cfg.HeartbeatMisses*beatsPerInterval:
 		s.link.conn.Fail(errHeartbeatsMissed)
+	}
+	if err := s.link.overdue(time.Now()); err != nil {
+		s.link.conn.Fail(err)
 	}
 	s.register()
 	s.timer.Reset(s.pause())

@@ -63,21 +63,35 @@ func (c *Client) singleWrite(ctx context.Context, kind opKind, v *Values) (GCI, 
 	return c.single(ctx, op)
 }
 
-// single runs a transaction of one operation. Where the cluster says that the
-// table has changed and the values still fit, it is done once more: what is
-// refused so has done nothing.
+// single runs a transaction of one operation.
 func (c *Client) single(ctx context.Context, op *Operation) (GCI, error) {
+	begun := c.callBegins()
+	op.trip.op, op.trip.table = callOps[op.kind], op.table
+	gci, err := c.singleAgain(ctx, op)
+	if op.trip.left {
+		op.trip.abandoned(ctx, c, op.trip.link, err)
+	}
+	if !begun.IsZero() {
+		c.callEnds(ctx, begun, op.trip.call(1, err))
+	}
+	return gci, err
+}
+
+// singleAgain is trySingle, and once more where the cluster says that the table
+// has changed and the values still fit: what is refused so has done nothing.
+func (c *Client) singleAgain(ctx context.Context, op *Operation) (GCI, error) {
+	caller := ctx
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	gci, err := c.trySingle(ctx, op)
 	if err == nil || !isStaleSchema(err) {
 		return gci, err
 	}
-	same, refreshErr := op.table.refresh(ctx, op.version)
+	same, refreshErr := op.table.refresh(ctx, op.version, &op.trip)
 	if refreshErr != nil || !same {
 		return 0, err
 	}
-	c.schemaRetries.Add(1)
+	op.trip.retry(caller, c, err)
 	op.version = op.table.def.Load()
 	if op.index != nil {
 		if op.index, refreshErr = op.version.currentIndex(op.index); refreshErr != nil {
@@ -92,13 +106,16 @@ func (c *Client) trySingle(ctx context.Context, op *Operation) (GCI, error) {
 	if err != nil {
 		return 0, c.explain(op, err)
 	}
+	op.trip.began(rec)
 	op.err = nil
 	if err := rec.execute(op.alone[:], true); err != nil {
 		rec.leave()
 		return 0, c.explain(op, err)
 	}
+	op.trip.waits++
 	abandoned, err := rec.wait(ctx)
 	if abandoned {
+		op.trip.left = true
 		return 0, c.explain(op, err)
 	}
 	gci := GCI(rec.commitGCI())
@@ -116,7 +133,7 @@ func (c *Client) trySingle(ctx context.Context, op *Operation) (GCI, error) {
 // it is old. Where that fails, the next operation will say so.
 func (c *Client) learn(ctx context.Context, op *Operation, err error) {
 	if isStaleSchema(err) {
-		_, _ = op.table.refresh(ctx, op.version)
+		_, _ = op.table.refresh(ctx, op.version, new(trip))
 	}
 }
 

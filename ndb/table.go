@@ -71,13 +71,23 @@ func infosOf(columns []*Column) []*dictinfo.Column {
 	return infos
 }
 
-// refresh reads the table's definition again and tells whether values made for
-// old mean the same in the new one.
-func (t *Table) refresh(ctx context.Context, old *definition) (same bool, err error) {
+// Refresh reads the table's definition again. That is needed only where nothing is
+// done with the table meanwhile: operations and scans find out by themselves that
+// a table was altered or made anew, and the cluster does not tell of the latter.
+func (t *Table) Refresh(ctx context.Context) error {
+	ctx, cancel := t.client.bounded(ctx)
+	defer cancel()
+	_, err := t.refresh(ctx, t.def.Load(), new(trip))
+	return err
+}
+
+// refresh reads the table's definition again, unless somebody else has, and tells
+// whether values made for old mean the same in the new one.
+func (t *Table) refresh(ctx context.Context, old *definition, trip *trip) (same bool, err error) {
 	if current := t.def.Load(); current != old {
-		return old.sameShape(current), nil // Somebody else has done it.
+		return old.sameShape(current), nil
 	}
-	fresh, err := t.client.dict.load(ctx, t.internal)
+	fresh, err := t.client.dict.read(ctx, t, old, trip)
 	if err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package ndb
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // errTxOver is the answer to a step of a transaction that has ended.
@@ -18,6 +19,7 @@ type Tx struct {
 	rec    *txRecord // nil once the transaction is over
 	ops    []*Operation
 	scans  []*scanState // that may still be open
+	trip   trip         // of the step that is being taken
 	gci    GCI
 }
 
@@ -25,18 +27,29 @@ type Tx struct {
 // The coordinator is the node that holds the row of hint, a key; nil means any
 // node. Nothing is sent yet.
 func (c *Client) Begin(ctx context.Context, hint *Values) (*Tx, error) {
-	ctx, cancel := c.bounded(ctx)
-	defer cancel()
 	op := &Operation{}
 	if hint != nil {
 		if err := op.setKey(hint); err != nil {
 			return nil, err
 		}
 	}
+	begun := c.callBegins()
+	op.trip.op, op.trip.table = CallBegin, op.table
+	tx, err := c.begin(ctx, op)
+	if !begun.IsZero() {
+		c.callEnds(ctx, begun, op.trip.call(0, err))
+	}
+	return tx, err
+}
+
+func (c *Client) begin(ctx context.Context, op *Operation) (*Tx, error) {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
 	rec, err := c.beginOn(ctx, op)
 	if err != nil {
 		return nil, err
 	}
+	op.trip.began(rec)
 	return &Tx{client: c, rec: rec}, nil
 }
 
@@ -116,13 +129,33 @@ func (tx *Tx) add(op *Operation) *Operation {
 // The transaction stays open, with its locks. An error other than a context's
 // means that the cluster has rolled the transaction back.
 func (tx *Tx) Execute(ctx context.Context) error {
-	if err := tx.sendable(); err != nil {
+	if err := tx.sendable(); err != nil || len(tx.ops) == 0 {
 		return err
 	}
-	if len(tx.ops) == 0 {
+	return tx.traced(ctx, CallExecute, func() error { return tx.run(ctx, false) })
+}
+
+// traced does a step of the transaction, and tells of it.
+func (tx *Tx) traced(ctx context.Context, op CallOp, step func() error) error {
+	begun := tx.client.callBegins()
+	tx.trip = trip{op: op, table: oneTable(tx.ops), link: tx.rec.link}
+	operations := len(tx.ops)
+	err := step()
+	if tx.trip.left {
+		tx.trip.abandoned(ctx, tx.client, tx.trip.link, err)
+	}
+	if !begun.IsZero() {
+		tx.client.callEnds(ctx, begun, tx.trip.call(operations, err))
+	}
+	return err
+}
+
+// oneTable is the table of the operations, nil where there are several.
+func oneTable(ops []*Operation) *Table {
+	if len(ops) == 0 || slices.ContainsFunc(ops, func(op *Operation) bool { return op.table != ops[0].table }) {
 		return nil
 	}
-	return tx.run(ctx, false)
+	return ops[0].table
 }
 
 // Commit sends the operations that have gathered and commits the transaction
@@ -132,14 +165,16 @@ func (tx *Tx) Commit(ctx context.Context) error {
 		tx.Close()
 		return err
 	}
-	if err := tx.endScans(ctx); err != nil {
-		tx.Close()
-		return err
-	}
-	if len(tx.ops) > 0 {
-		return tx.run(ctx, true)
-	}
-	return tx.end(ctx, true)
+	return tx.traced(ctx, CallCommit, func() error {
+		if err := tx.endScans(ctx); err != nil {
+			tx.Close()
+			return err
+		}
+		if len(tx.ops) > 0 {
+			return tx.run(ctx, true)
+		}
+		return tx.end(ctx, true)
+	})
 }
 
 // Rollback undoes the transaction. Afterwards it is over, whatever is returned.
@@ -148,11 +183,13 @@ func (tx *Tx) Rollback(ctx context.Context) error {
 	if tx.rec == nil {
 		return errTxOver
 	}
-	if err := tx.endScans(ctx); err != nil {
-		tx.Close()
-		return err
-	}
-	return tx.end(ctx, false)
+	return tx.traced(ctx, CallRollback, func() error {
+		if err := tx.endScans(ctx); err != nil {
+			tx.Close()
+			return err
+		}
+		return tx.end(ctx, false)
+	})
 }
 
 // Close ends a transaction that is not over: it is rolled back in the
@@ -218,8 +255,10 @@ func (tx *Tx) end(ctx context.Context, commit bool) error {
 
 // await waits for what was sent. A failure ends the transaction, as does over.
 func (tx *Tx) await(ctx context.Context, ops []*Operation, over bool) error {
+	tx.trip.waits++
 	abandoned, err := tx.rec.wait(ctx)
 	if abandoned {
+		tx.trip.left = true
 		tx.rec = nil
 		tx.abandonScans()
 		return err

@@ -3,6 +3,7 @@ package ndb_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -167,6 +168,41 @@ func TestTx_ReadsItsOwnWritesAndRollsBack(t *testing.T) {
 	}
 	if got := w.firstOf(t, w.base); got != "Ada" {
 		t.Errorf("after the rollback: got %s", got)
+	}
+}
+
+func TestTx_ReadsSeeTheRowAsItWasBeforeTheirBatch(t *testing.T) {
+	for _, lock := range []ndb.LockMode{ndb.CommittedRead, ndb.SharedLock, ndb.ExclusiveLock} {
+		w := seeded(t)
+		tx := w.begin(t, w.key(w.base))
+		var updated, deleted, inserted ndb.Row
+		tx.Update(w.key(w.base).String(w.first, "mine"))
+		tx.Read(w.key(w.base), w.all, &updated, lock)
+		tx.Delete(w.key(w.base + 1))
+		tx.Read(w.key(w.base+1), w.all, &deleted, lock)
+		tx.Insert(w.key(w.base + 10))
+		absent := tx.Read(w.key(w.base+10), w.all, &inserted, lock).IgnoreError()
+		if err := tx.Execute(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for name, row := range map[string]*ndb.Row{"updated": &updated, "deleted": &deleted} {
+			if got, err := row.String(1); got != "Ada" {
+				t.Errorf("%s, lock %d: got %s, %v, want Ada", name, lock, got, err)
+			}
+		}
+		wantCode(t, "read of a row that the batch inserts", absent.Err(), 626)
+		again := tx.Insert(w.key(w.base + 1)).IgnoreError()
+		read := tx.Read(w.key(w.base), w.all, &updated, lock)
+		if err := tx.Execute(t.Context()); err != nil || read.Err() != nil {
+			t.Fatal(err, read.Err())
+		}
+		if got, err := updated.String(1); got != "mine" {
+			t.Errorf("lock %d, next batch: got %s, %v, want mine", lock, got, err)
+		}
+		// A lock that was taken behind the delete keeps the row's place.
+		want := map[bool]int{true: 0, false: 630}[lock == ndb.CommittedRead]
+		wantCode(t, fmt.Sprintf("insert behind a delete and a read with lock %d", lock), again.Err(), want)
+		tx.Close()
 	}
 }
 
@@ -373,16 +409,24 @@ func TestBatch_ContextEnds_EveryOperationHasAResult(t *testing.T) {
 }
 
 func TestRead_AllocatesLittle(t *testing.T) {
-	w := seeded(t)
-	key, row := w.key(w.base), new(ndb.Row)
-	read := func() {
-		if err := w.client.Read(context.Background(), key, w.all, row); err != nil {
-			t.Error(err)
+	calls := 0
+	for _, trace := range []*ndb.Trace{nil, {Call: func(context.Context, ndb.Call) { calls++ }}} {
+		w := newTracedWorkbench(t, trace)
+		w.rows(t, 1, true)
+		t.Cleanup(func() { w.rows(t, 1, false) })
+		key, row := w.key(w.base), new(ndb.Row)
+		read := func() {
+			if err := w.client.Read(context.Background(), key, w.all, row); err != nil {
+				t.Error(err)
+			}
+		}
+		read()
+		// On ndbtest its own allocations count too, so only a real cluster tells.
+		if got := testing.AllocsPerRun(200, read); got > 3 && os.Getenv("TEST_NDB_CONNECTSTRING") != "" {
+			t.Errorf("got %v allocations, want at most 3, trace %t", got, trace != nil)
 		}
 	}
-	read()
-	// On ndbtest its own allocations count too, so only a real cluster tells.
-	if got := testing.AllocsPerRun(200, read); got > 3 && os.Getenv("TEST_NDB_CONNECTSTRING") != "" {
-		t.Errorf("got %v allocations, want at most 3", got)
+	if calls < 200 {
+		t.Errorf("got %d calls that were traced", calls)
 	}
 }

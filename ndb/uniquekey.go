@@ -16,7 +16,10 @@ var (
 )
 
 // ReadUnique reads a row by a unique index: the index columns of key choose the
-// row. Even a CommittedRead takes a lock on the index for a moment. See Read.
+// row. Even a CommittedRead takes a lock on the index for a moment. Like all
+// operations by a unique index it finds the row by the index as it was before its
+// batch, and comes to it behind the operations of the batch by primary key. See
+// Read.
 func (tx *Tx) ReadUnique(index *Index, key *Values, columns *Projection, row *Row, lock LockMode) *Operation {
 	op := &Operation{kind: opRead, lock: lock}
 	op.err = op.setUniqueRead(index, key, columns, row)
@@ -101,7 +104,7 @@ func (op *Operation) setUniqueRead(index *Index, key *Values, columns *Projectio
 	if err := op.setUniqueKey(index, key); err != nil {
 		return err
 	}
-	if columns.def != key.def && !columns.def.sameShape(key.def) {
+	if !key.def.takes(columns.def) {
 		return errStale
 	}
 	row.begin(columns)

@@ -57,7 +57,7 @@ func TestScan_InOrder_AcrossFragments(t *testing.T) {
 // indexedTypes are columns of the types table that can have an ordered index.
 func indexedTypes(columns []typeColumn) (indexed []typeColumn) {
 	for _, c := range columns {
-		if !c.incomparable && !c.unordered {
+		if !strings.HasPrefix(c.definition, "BIT") && !c.unordered {
 			indexed = append(indexed, c)
 		}
 	}
@@ -225,14 +225,14 @@ func TestScan_Limit_GivesTheFirstRows(t *testing.T) {
 func TestScan_UnknownOrder_IsAnError(t *testing.T) {
 	b := newBed(t)
 	table := b.create(t, "scan_unknown", peopleColumns)
-	b.exec(t, "INSERT INTO scan_unknown(id, last) VALUES (1,'a'),(2,'Ærø'),(3,'b'),(4,'Århus'),(5,'c'),(6,'é'),(7,'Ä'),(8,'f')")
-	scan := ndb.Scan{Table: table, Columns: selectColumns(t, table, "id"), Index: index(t, table, "idx_last"), Order: ndb.Ascending}
+	b.exec(t, "INSERT INTO scan_unknown(id, city) VALUES (1,'a'),(2,'Ærø'),(3,'b'),(4,'Århus'),(5,'c'),(6,'é'),(7,'Ä'),(8,'f')")
+	scan := ndb.Scan{Table: table, Columns: selectColumns(t, table, "id"), Index: index(t, table, "idx_city"), Order: ndb.Ascending}
 	if _, err := b.tryScan(t, scan); !errors.Is(err, ndb.ErrUnknownOrder) {
 		t.Errorf("got %v, want ErrUnknownOrder", err)
 	}
 	scan.Ranges = []ndb.Range{ndb.Exactly("Århus")}
 	if rows, err := b.tryScan(t, scan); err != nil || len(rows) != 1 {
-		t.Errorf("got %q, %v, want one row: there is nothing to compare", rows, err)
+		t.Errorf("got %q, %v, want one row: there is nothing to compare but the id", rows, err)
 	}
 	b.awaitIdle(t)
 }

@@ -2,6 +2,7 @@ package ndbsql
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/ndbgate/ndbgate/ndb"
@@ -40,4 +41,53 @@ func TestScan_TableThatHasChanged(t *testing.T) {
 		t.Errorf("of another type: got %q, want an error", got)
 	}
 	b.awaitIdle(t)
+}
+
+// The lock that a scan holds is taken over with the version that the scan began
+// with, also after an ALTER, and with values of a column that is new.
+func TestTxScan_TableAlteredMeanwhile_TakesOverLocks(t *testing.T) {
+	b := newBed(t)
+	const rows = 60
+	table := b.fill(t, "scan_altered", rows)
+	tx := begin(t, b)
+	s, err := tx.Scan(t.Context(), ndb.Scan{Table: table, Columns: selectColumns(t, table, "id"), Lock: ndb.ExclusiveLock, BatchRows: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	now := table
+	for i := 0; s.Next(t.Context()); i++ {
+		switch {
+		case i == rows/2:
+			b.exec(t, "ALTER TABLE scan_altered ADD COLUMN more INT NULL COLUMN_FORMAT DYNAMIC, ALGORITHM=INPLACE")
+			now = b.withColumn(t, "scan_altered", "more")
+			fallthrough
+		case i > rows/2 && i%5 != 0:
+			s.Update(now.NewValues().Int64(column(t, now, "n"), 100).Int64(column(t, now, "more"), 7))
+		case i%5 == 0:
+			s.Delete()
+		default:
+			s.Update(table.NewValues().Int64(column(t, table, "n"), 100))
+		}
+	}
+	if err := errors.Join(s.Err(), tx.Commit(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	got := b.query(t, "SELECT COUNT(*), SUM(n = 100), SUM(more = 7) FROM scan_altered")
+	same(t, "rows", got, [][]string{{fmt.Sprint(rows - 11), fmt.Sprint(rows - 11), "25"}})
+	b.awaitIdle(t)
+}
+
+// withColumn opens a table until the news of its new column have come.
+func (b *bed) withColumn(t *testing.T, table, name string) *ndb.Table {
+	t.Helper()
+	for {
+		now, err := b.client.Table(t.Context(), b.database, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := now.Column(name); err == nil {
+			return now
+		}
+	}
 }

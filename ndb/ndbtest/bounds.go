@@ -125,7 +125,7 @@ func (s *side) add(position int, value []byte, strict bool) bool {
 func (index *orderedIndex) compareSide(e indexEntry, s *side) int {
 	for i, value := range s.values {
 		id := index.columns[i]
-		if order := compareValues(&index.base.desc.Columns[id], e.version.value(id), value); order != 0 {
+		if order := index.base.weigh.compareValues(&index.base.desc.Columns[id], e.version.value(id), value); order != 0 {
 			return order
 		}
 	}

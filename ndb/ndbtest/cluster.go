@@ -39,12 +39,15 @@ type Cluster struct {
 	epochs     checkpoints
 	failures   uint32 // of data nodes
 	losses     int    // of the whole cluster
+	joined     int    // dynamic ids that were given away
 	singleUser *apiNode
 	refusals   []*refusal
 	lastLocal  uint64   // transaction id of a LocalTx
 	ready      []func() // to be done before mu is given back
 	dirty      []*link  // with something in their outbox
 	timers     map[*timer]struct{}
+	locals     map[*LocalTx]struct{} // that are open
+	newWaits   int                   // for row locks, that OnLockWait does not know of
 	unreported []error
 	violations []error
 }
@@ -67,6 +70,7 @@ func Start(opts ...Option) (*Cluster, error) {
 		live:    map[signal.TransID]*liveTransaction{},
 		markers: map[signal.TransID]*marker{},
 		timers:  map[*timer]struct{}{},
+		locals:  map[*LocalTx]struct{}{},
 	}
 	if c.report == nil {
 		c.report = func(error) {}
@@ -185,9 +189,12 @@ func (c *Cluster) do(f func()) {
 		c.ready = c.ready[1:]
 		next()
 	}
-	dirty, errs := c.dirty, c.unreported
-	c.dirty, c.unreported = nil, nil
+	dirty, errs, waits := c.dirty, c.unreported, c.newWaits
+	c.dirty, c.unreported, c.newWaits = nil, nil, 0
 	c.mu.Unlock()
+	for ; waits > 0 && c.opt.onLockWait != nil; waits-- {
+		c.opt.onLockWait()
+	}
 	for _, err := range errs {
 		c.report(err)
 	}

@@ -28,8 +28,8 @@ func newCursor(t *table, f *fragment, index *orderedIndex, ranges []keyRange, de
 	return c
 }
 
-// next returns the next row, and in an index the version that lies there; nil
-// at the end. It is not said that the row has that version still.
+// next returns the next row, and in an index a version that lies there; nil at
+// the end. A row whose versions lie in one place comes once, with any of them.
 func (c *cursor) next() (r *rowEntry, v *version, rangeNumber uint32) {
 	if c.over {
 		return nil, nil, 0

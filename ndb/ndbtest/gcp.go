@@ -11,11 +11,15 @@ import (
 //   - a commit belongs to the epoch that is open: its GCI has the checkpoint in
 //     the high half and the epoch within in the low half;
 //   - WAIT_GCP_REQ is answered with WAIT_GCP_CONF when the checkpoint ends that
-//     was open when it came;
+//     was open when it came; a data node that is not the master has room for 10,
+//     refuses more with error 2, and all with error 1 when the master is lost;
 //   - when all data nodes are lost at once, so are the commits of the checkpoint
 //     that was open.
 
-const firstCheckpoint = 10
+const (
+	firstCheckpoint = 10
+	maxWaiters      = 10 // of a node that is not the master
+)
 
 // checkpoints is the state of them. Guarded by Cluster.mu.
 type checkpoints struct {
@@ -63,7 +67,26 @@ func (l *link) onWaitGCPReq(m *signal.Message) {
 		l.malformed(m, err)
 		return
 	}
-	l.node.waiters = append(l.node.waiters, gcpWaiter{l, req.Ref.Block(), req.RequestID})
+	w := gcpWaiter{l, req.Ref.Block(), req.RequestID}
+	if !l.node.isMaster() && len(l.node.waiters) == maxWaiters {
+		w.refuse(signal.WaitGCPTooMany)
+		return
+	}
+	l.node.waiters = append(l.node.waiters, w)
+}
+
+func (w *gcpWaiter) refuse(code uint32) {
+	w.link.send(signal.BlockDBDIH, w.receiver, &signal.WaitGCPRef{Error: code, RequestID: w.requestID})
+}
+
+// masterLost is called where the master has gone: it had all requests.
+func (c *Cluster) masterLost() {
+	for _, n := range c.nodes {
+		for _, w := range n.waiters {
+			w.refuse(signal.WaitGCPNoMaster)
+		}
+		n.waiters = nil
+	}
 }
 
 func (n *dataNode) dropWaiters(l *link) {

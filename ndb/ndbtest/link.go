@@ -2,6 +2,7 @@ package ndbtest
 
 import (
 	"errors"
+	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 	"github.com/ndbgate/ndbgate/ndb/internal/transporter"
@@ -26,7 +27,8 @@ type link struct {
 
 	down       bool // cut, or lost
 	registered bool
-	missed     int // heartbeat intervals without a heartbeat
+	missed     int       // heartbeat intervals without a heartbeat
+	heard      time.Time // of the last heartbeat
 	records    map[tcPointer]*tcRecord
 	fragmentID uint32
 	stalled    chan struct{} // nothing is received or sent until it is closed; nil: no stall

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ndbgate/ndbgate/ndb/internal/row"
+	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 )
 
@@ -15,8 +15,9 @@ import (
 // does nothing.
 //
 // Its errors are a *CodeError, with which the transaction goes on but for 266
-// (a lock was waited for in vain) and 893 (a unique index has the value); or
-// that of the context, which ends it; or say that a value does not fit.
+// (a lock was waited for in vain), 893 (a unique index has the value), 1226 (a
+// table was dropped) and 4009 (all data nodes are lost); or that of the context,
+// which ends it; or ErrNoNode, or say that a value does not fit.
 type LocalTx struct {
 	cluster *Cluster
 	txn     *txn
@@ -39,7 +40,12 @@ func (e *CodeError) Error() string {
 	return fmt.Sprintf("ndbtest: error %d", e.Code)
 }
 
+// ErrNoNode means that no data node is started, so that nothing was done.
+var ErrNoNode = errors.New("ndbtest: no data node is started")
+
 var errTxOver = errors.New("ndbtest: the transaction is over")
+
+const codeClusterFailure = 4009
 
 // localTransIDs is the high word of the transaction ids of LocalTx: no API node
 // has such an ID.
@@ -53,11 +59,18 @@ func (c *Cluster) Begin() *LocalTx {
 		tx.txn = &txn{cluster: c, id: signal.TransID{Low: uint32(c.lastLocal), High: localTransIDs | uint32(c.lastLocal>>32)}}
 		tx.txn.kill = func(code uint32) {
 			tx.txn.abort()
-			tx.dead = &CodeError{Code: int(code)}
+			tx.die(&CodeError{Code: int(code)})
 			tx.wake()
 		}
+		c.locals[tx] = struct{}{}
 	})
 	return tx
+}
+
+// die notes why the transaction was aborted.
+func (tx *LocalTx) die(err *CodeError) {
+	tx.dead = err
+	delete(tx.cluster.locals, tx)
 }
 
 func (tx *LocalTx) wake() {
@@ -78,20 +91,16 @@ func (tx *LocalTx) Get(ctx context.Context, r *Rows, key []any, forUpdate bool) 
 	if forUpdate {
 		op.kind, op.lock = signal.OpReadExclusive, lockExclusive
 	}
-	if err := tx.run(ctx, op); err != nil {
-		var code *CodeError
-		if errors.As(err, &code) && code.Code == codeNoRow {
-			return nil, nil
-		}
+	if ok, err := found(tx.run(ctx, op)); !ok || err != nil {
 		return nil, err
 	}
-	var values []any
-	tx.cluster.do(func() {
-		if v := op.row.visible(tx.txn); v != nil {
-			values = r.table.decode(v)
-		}
-	})
-	return values, nil
+	var v *version
+	var columns []dictinfo.Column
+	tx.cluster.do(func() { v, columns = op.row.visible(tx.txn), r.table.desc.Columns })
+	if v == nil {
+		return nil, nil
+	}
+	return decode(columns, v), nil
 }
 
 // Insert adds a row: 630 where the primary key exists, 893 where a unique index
@@ -123,6 +132,7 @@ func (tx *LocalTx) Delete(ctx context.Context, r *Rows, key []any) (bool, error)
 	return found(tx.run(ctx, &rowOp{table: r.table, kind: signal.OpDelete, lock: lockExclusive, keyInfo: keyInfo}))
 }
 
+// found turns the failure to find a row into false.
 func found(err error) (bool, error) {
 	var code *CodeError
 	if errors.As(err, &code) && code.Code == codeNoRow {
@@ -134,22 +144,14 @@ func found(err error) (bool, error) {
 // run does an operation and waits for it.
 func (tx *LocalTx) run(ctx context.Context, op *rowOp) error {
 	done := make(chan struct{})
-	err := errTxOver
+	var err error
 	tx.cluster.do(func() {
-		switch {
-		case tx.dead != nil:
-			err = tx.dead
-			return
-		case tx.txn.over:
-			return
-		case op.table.dropped:
-			err = &CodeError{Code: codeNoSuchTable}
-			return
+		if err = tx.usable(op.table); err == nil {
+			tx.txn.batch++ // each operation sees all before it
+			tx.wait = func() { close(done) }
+			op.txn, op.done = tx.txn, tx.wake
+			op.run()
 		}
-		err = nil
-		tx.wait = func() { close(done) }
-		op.txn, op.done = tx.txn, tx.wake
-		op.run()
 	})
 	if err != nil {
 		return err
@@ -162,6 +164,21 @@ func (tx *LocalTx) run(ctx context.Context, op *rowOp) error {
 	}
 	tx.cluster.do(func() { err = tx.outcome(op) })
 	return err
+}
+
+// usable tells why nothing can be done with a table.
+func (tx *LocalTx) usable(t *table) error {
+	switch {
+	case tx.dead != nil:
+		return tx.dead
+	case tx.txn.over:
+		return errTxOver
+	case t.dropped:
+		return &CodeError{Code: codeNoSuchTable}
+	case len(tx.cluster.liveNodes()) == 0:
+		return ErrNoNode
+	}
+	return nil
 }
 
 func (tx *LocalTx) outcome(op *rowOp) error {
@@ -177,7 +194,7 @@ func (tx *LocalTx) outcome(op *rowOp) error {
 	}
 	if op.failed.aborts {
 		tx.txn.abort()
-		tx.dead = e
+		tx.die(e)
 	}
 	return e
 }
@@ -192,6 +209,7 @@ func (tx *LocalTx) Commit() error {
 		case !tx.txn.over:
 			err = nil
 			tx.txn.commit(tx.cluster.epochs.gci)
+			delete(tx.cluster.locals, tx)
 		}
 	})
 	return err
@@ -204,159 +222,12 @@ func (tx *LocalTx) Rollback() {
 			tx.txn.abort()
 		}
 		tx.wait = nil
+		delete(tx.cluster.locals, tx)
 	})
 }
 
-// LocalScan says which rows a LocalRows gives.
-type LocalScan struct {
-	// Index is the name of an ordered index, whose order the rows have. Empty
-	// means all rows in no order.
-	Index string
-	// Low and High bound the first columns of the index; empty ones leave that
-	// side open. nil values are NULL, which comes first.
-	Low, High             []any
-	LowStrict, HighStrict bool
-	Reverse               bool
-	// ForUpdate locks each row before it is returned.
-	ForUpdate bool
-}
-
-// LocalRows gives the rows of a scan. It sees the transaction's own changes. Not
-// safe for concurrent use.
-type LocalRows struct {
-	tx      *LocalTx
-	rows    *Rows
-	scan    LocalScan
-	index   *orderedIndex
-	cursors []*cursor
-	heads   []indexEntry // of each cursor; its row is nil at the end
-}
-
-// Scan begins to read rows. Nothing is locked yet.
-func (tx *LocalTx) Scan(r *Rows, scan LocalScan) (*LocalRows, error) {
-	s := &LocalRows{tx: tx, rows: r, scan: scan}
-	var err error
-	tx.cluster.do(func() { err = s.begin() })
-	return s, err
-}
-
-func (s *LocalRows) begin() error {
-	t := s.rows.table
-	ranges := []keyRange{{}}
-	for _, index := range t.ordered {
-		if indexName(index.desc) == s.scan.Index {
-			s.index = index
-		}
-	}
-	switch {
-	case s.index == nil && s.scan.Index != "":
-		return fmt.Errorf("ndbtest: no ordered index %s", s.scan.Index)
-	case s.index != nil:
-		r := &ranges[0]
-		var err error
-		if r.lower, err = s.index.encodeSide(s.scan.Low, s.scan.LowStrict); err != nil {
-			return err
-		}
-		if r.upper, err = s.index.encodeSide(s.scan.High, s.scan.HighStrict); err != nil {
-			return err
-		}
-	}
-	for _, f := range t.fragments {
-		s.cursors = append(s.cursors, newCursor(t, f, s.index, ranges, s.scan.Reverse))
-		s.heads = append(s.heads, indexEntry{})
-		s.advance(len(s.cursors) - 1)
-	}
-	return nil
-}
-
-func (index *orderedIndex) encodeSide(values []any, strict bool) (side, error) {
-	s := side{strict: strict && len(values) > 0}
-	if len(values) > len(index.columns) {
-		return s, fmt.Errorf("ndbtest: a bound of %d columns", len(values))
-	}
-	for i, v := range values {
-		c := &index.base.desc.Columns[index.columns[i]]
-		if v == nil {
-			s.values = append(s.values, nil)
-			continue
-		}
-		value, err := row.AppendValue(nil, row.FormBare, c, numberFor(c, v))
-		if err != nil {
-			return s, fmt.Errorf("ndbtest: %w", err)
-		}
-		s.values = append(s.values, value)
-	}
-	return s, nil
-}
-
-// advance moves a cursor on.
-func (s *LocalRows) advance(i int) {
-	r, v, _ := s.cursors[i].next()
-	s.heads[i] = indexEntry{r, v}
-}
-
-// Next returns the next row, nil after the last one.
-func (s *LocalRows) Next(ctx context.Context) ([]any, error) {
-	for {
-		var e indexEntry
-		var values []any
-		over := false
-		s.tx.cluster.do(func() {
-			if over = s.tx.txn.over; over {
-				return
-			}
-			if e = s.take(); e.row != nil && !s.scan.ForUpdate {
-				values = s.decode(e)
-			}
-		})
-		switch {
-		case over && s.tx.dead != nil:
-			return nil, s.tx.dead
-		case over:
-			return nil, errTxOver
-		case e.row == nil || values != nil:
-			return values, nil
-		case !s.scan.ForUpdate:
-			continue
-		}
-		op := &rowOp{table: s.rows.table, kind: signal.OpReadExclusive, lock: lockExclusive, keyInfo: e.row.keyInfo}
-		if ok, err := found(s.tx.run(ctx, op)); err != nil {
-			return nil, err
-		} else if !ok {
-			continue
-		}
-		s.tx.cluster.do(func() { values = s.decode(e) })
-		if values != nil {
-			return values, nil
-		}
-	}
-}
-
-// take returns the first entry in the order of the scan.
-func (s *LocalRows) take() indexEntry {
-	best := -1
-	for i, head := range s.heads {
-		if head.row == nil {
-			continue
-		}
-		if best < 0 || s.index != nil && (s.index.compare(head, s.heads[best]) < 0) != s.scan.Reverse {
-			best = i
-		}
-	}
-	if best < 0 {
-		return indexEntry{}
-	}
-	e := s.heads[best]
-	s.advance(best)
-	return e
-}
-
-// decode returns the row, or nil where what the transaction sees of it is not
-// what lay in the index.
-func (s *LocalRows) decode(e indexEntry) []any {
-	v := e.row.visible(s.tx.txn)
-	if v == nil || e.version != nil && e.version != v {
-		return nil
-	}
-	return s.rows.table.decode(v)
+// Over tells whether the transaction has ended, in whatever way.
+func (tx *LocalTx) Over() (over bool) {
+	tx.cluster.do(func() { over = tx.txn.over })
+	return over
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/mgm"
@@ -15,6 +14,8 @@ import (
 // This file is the management server:
 //
 //   - get version, get mgmd nodeid, check connection, get status, end session;
+//   - dump events tells how much memory the data nodes use, and knows no other
+//     events;
 //   - get nodeid reserves an ID until its node comes, or for ReservationTimeout;
 //     1101 while it is taken or its last link was closed a moment ago, and while
 //     no data node is started; 1102 for one that is not in the configuration;
@@ -29,6 +30,7 @@ type mgmServer struct {
 	address  string   // fixed
 	listener net.Listener
 	sessions map[net.Conn]bool
+	stalled  chan struct{} // nil: it answers
 }
 
 func newMgmServer(c *Cluster) (*mgmServer, error) {
@@ -74,6 +76,37 @@ func (c *Cluster) StartManagement() (err error) {
 	return err
 }
 
+// StallManagement makes the management server take connections and requests, and
+// answer none, until ResumeManagement.
+func (c *Cluster) StallManagement() {
+	c.do(func() {
+		if c.mgm.stalled == nil {
+			c.mgm.stalled = make(chan struct{})
+		}
+	})
+}
+
+// ResumeManagement ends a StallManagement: what has gathered is answered.
+func (c *Cluster) ResumeManagement() {
+	c.do(func() {
+		if c.mgm.stalled != nil {
+			close(c.mgm.stalled)
+			c.mgm.stalled = nil
+		}
+	})
+}
+
+func (s *mgmServer) awaitStall() {
+	var stalled chan struct{}
+	s.cluster.do(func() { stalled = s.stalled })
+	if stalled != nil {
+		select {
+		case <-stalled:
+		case <-s.cluster.life.Done():
+		}
+	}
+}
+
 func (s *mgmServer) accept(listener net.Listener) {
 	for {
 		nc, err := listener.Accept()
@@ -102,6 +135,7 @@ func (s *mgmServer) serve(listener net.Listener, nc net.Conn) {
 
 // answer is nil for commands that are not known.
 func (s *mgmServer) answer(r *mgm.Request) (reply *mgm.Reply) {
+	s.awaitStall()
 	switch r.Command {
 	case mgm.CommandVersion:
 		return mgm.VersionReply(mgm.ThisVersion)
@@ -125,7 +159,12 @@ func (s *mgmServer) answerFromState(r *mgm.Request) *mgm.Reply {
 	case mgm.CommandServerPort:
 		return s.serverPort(r)
 	case mgm.CommandStatus:
-		return mgm.StatusReply(s.status(strings.Fields(r.Fields.Get("types"))))
+		return mgm.StatusReply(s.status(r))
+	case mgm.CommandEvents:
+		if !r.WantsMemoryUse() {
+			return mgm.EventsRefusal(fmt.Sprintf("ndb_logevent_type %s not supported", r.Fields.Get("type")))
+		}
+		return mgm.MemoryReply(s.cluster.memoryUse())
 	}
 	return nil
 }
@@ -228,26 +267,33 @@ func (s *mgmServer) serverPort(r *mgm.Request) *mgm.Reply {
 	return mgm.PortReply(c.nodes[i].port)
 }
 
-// status is what the server sees of the nodes of the wanted types, of all where
-// none is named.
-func (s *mgmServer) status(types []string) []mgm.NodeStatus {
+// status is what the server sees of the nodes of the wanted types.
+func (s *mgmServer) status(r *mgm.Request) []mgm.NodeStatus {
 	c := s.cluster
 	var all []mgm.NodeStatus
 	add := func(n mgm.NodeStatus) {
-		if len(types) > 0 && !slices.Contains(types, n.Type.String()) {
+		if !r.WantsType(n.Type) {
 			return
 		}
-		if n.Address = "0.0.0.0"; n.Status != mgm.StatusNoContact {
+		if n.Status != mgm.StatusNoContact {
 			n.Version, n.MySQLVersion, n.Address = mgm.ThisVersion, mgm.ThisVersion, c.opt.host
 		}
 		all = append(all, n)
 	}
 	for _, n := range c.nodes {
-		add(mgm.NodeStatus{ID: n.id, Type: mgm.TypeData, Status: n.status(), NodeGroup: n.group, DynamicID: int(n.id)})
+		seen := mgm.NodeStatus{ID: n.id, Type: mgm.TypeData, Status: n.status(), NodeGroup: n.group}
+		if n.alive() {
+			seen.DynamicID = n.dynamicID
+		}
+		add(seen)
 	}
 	add(mgm.NodeStatus{ID: mgmNode, Type: mgm.TypeMGM, Status: mgm.StatusConnected})
 	for _, id := range c.opt.apiNodes {
-		add(mgm.NodeStatus{ID: id, Type: mgm.TypeAPI, Status: mgm.StatusNoContact})
+		seen := mgm.NodeStatus{ID: id, Type: mgm.TypeAPI, Status: mgm.StatusNoContact, Address: "0.0.0.0"}
+		if len(c.apis[id].links) > 0 {
+			seen.Status = mgm.StatusConnected
+		}
+		add(seen)
 	}
 	return all
 }

@@ -16,6 +16,7 @@ type dataNode struct {
 	group   int           // fixed
 
 	level       signal.StartLevel
+	dynamicID   int  // grows with each node that joins
 	expectsAPIs bool // takes links
 	listener    net.Listener
 	port        int
@@ -48,6 +49,7 @@ func (n *dataNode) open(level signal.StartLevel) error {
 	if err != nil {
 		return err
 	}
+	n.dynamicID = c.nextDynamicID()
 	n.listener, n.port = listener, portOf(listener.Addr().String())
 	n.life, n.stop = context.WithCancel(c.life)
 	n.level, n.expectsAPIs, n.mute, n.death = level, true, false, nil
@@ -70,6 +72,9 @@ func (n *dataNode) started() bool { return n.alive() && n.level >= signal.StartL
 func (n *dataNode) shut() {
 	if !n.alive() {
 		return
+	}
+	if n.isMaster() {
+		defer n.cluster.masterLost()
 	}
 	n.stop()
 	_ = n.listener.Close()

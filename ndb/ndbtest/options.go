@@ -33,6 +33,8 @@ type options struct {
 	maxScans        int
 	readBackup      bool
 	requireTLS      bool
+	weights         func(collation uint16) func(r rune) uint32
+	onLockWait      func()
 	onViolation     func(error)
 }
 
@@ -191,6 +193,20 @@ func NoReadBackup() Option { return func(o *options) { o.readBackup = false } }
 // RequireTLS makes the data nodes refuse links in clear text, which are the
 // only ones that there are here.
 func RequireTLS() Option { return func(o *options) { o.requireTLS = true } }
+
+// Weights gives the cluster more knowledge of collations than it has: f returns
+// the function that gives each character its weight in a collation, or nil where
+// that is not known either. It is asked for collations of UTF-8 alone. What it
+// returns is called with the state of the cluster in hand: it must not wait, nor
+// call the cluster.
+func Weights(f func(collation uint16) func(r rune) uint32) Option {
+	return func(o *options) { o.weights = f }
+}
+
+// OnLockWait is called each time that an operation or a scan begins to wait for
+// a row lock, without any lock of the cluster: by the goroutine that waits, where
+// it belongs to a LocalTx.
+func OnLockWait(f func()) Option { return func(o *options) { o.onLockWait = f } }
 
 // OnViolation is called for each signal that a real data node would not have
 // survived, or would have dropped its sender for. Calls come one at a time,

@@ -35,7 +35,7 @@ func (op *rowOp) executeProgram(v *version) (finished bool) {
 		return op.write(nil, parts.Update)
 	}
 	var err *opError
-	reads := op.kind == signal.OpRead || op.kind == signal.OpReadExclusive
+	reads := op.reads()
 	answer := []byte{}
 	if !reads {
 		if answer, err = op.row.appendRead(answer, v, parts.InitialRead); err != nil {
@@ -82,7 +82,7 @@ func (op *rowOp) interpret(v *version, code []byte) ([][]byte, *opError) {
 	if len(code) == 0 {
 		return values, nil
 	}
-	m := newMachine(columns, func(id uint16) []byte { return values[id] })
+	m := newMachine(op.table.weigh, columns, func(id uint16) []byte { return values[id] })
 	if op.kind == signal.OpUpdate || op.kind == signal.OpWrite {
 		m.Store = func(c *dictinfo.Column, value []byte) error {
 			if c.Key {
@@ -102,7 +102,7 @@ func (op *rowOp) interpret(v *version, code []byte) ([][]byte, *opError) {
 	return values, nil
 }
 
-func newMachine(columns []dictinfo.Column, value func(id uint16) []byte) *program.Machine {
+func newMachine(weigh weigher, columns []dictinfo.Column, value func(id uint16) []byte) *program.Machine {
 	return &program.Machine{
 		Column: func(id uint16) *dictinfo.Column {
 			if int(id) >= len(columns) {
@@ -111,7 +111,7 @@ func newMachine(columns []dictinfo.Column, value func(id uint16) []byte) *progra
 			return &columns[id]
 		},
 		Value:   func(c *dictinfo.Column) []byte { return value(c.ID) },
-		Compare: compareContent,
+		Compare: weigh.compareContent,
 		Match:   matchLike,
 	}
 }
@@ -123,22 +123,14 @@ func matchLike(c *dictinfo.Column, value, pattern []byte) (matches, ok bool) {
 	if matches, ok := program.MatchLike(c, value, pattern); ok {
 		return matches, true
 	}
-	lower, _ := nextWeight(c.Charset, []byte{'a'})
-	upper, _ := nextWeight(c.Charset, []byte{'A'})
+	lower, _ := knownWeight(c.Charset, []byte{'a'})
+	upper, _ := knownWeight(c.Charset, []byte{'A'})
 	if lower == upper {
 		value, pattern = bytes.ToLower(value), bytes.ToLower(pattern)
 	}
 	plain := *c
 	plain.Charset = row.CollationUTF8MB4Bin
 	return program.MatchLike(&plain, value, pattern)
-}
-
-// compareContent orders values without length bytes, as the indexes do.
-func compareContent(c *dictinfo.Column, a, b []byte) (order int, ok bool) {
-	if c.Type.HasCharset() && c.Charset != row.CollationBinary {
-		return compareText(c.Charset, a, b), true
-	}
-	return row.Compare(c, a, b)
 }
 
 // programError is the failure that a program's error means.

@@ -1,6 +1,7 @@
 package ndbtest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
@@ -26,7 +27,7 @@ func (l *link) onAPIRegReq(m *signal.Message) {
 		l.malformed(m, err)
 		return
 	}
-	l.missed = 0
+	l.missed, l.heard = 0, time.Now()
 	switch {
 	case l.node.mute:
 	case req.Version < oldestAPI:
@@ -51,7 +52,7 @@ func (l *link) sendRegConf() {
 		MinDBVersion:  ndbVersion,
 		StartLevel:    n.level,
 		NodeGroup:     uint32(n.group),
-		DynamicID:     uint32(n.id),
+		DynamicID:     uint32(n.dynamicID),
 		Connected:     n.connected(),
 		MinAPIVersion: ndbVersion,
 	}
@@ -74,6 +75,27 @@ func (n *dataNode) connected() signal.NodeSet {
 		set.Add(id)
 	}
 	return set
+}
+
+// firstDynamicID is that of the node with which the cluster begins. The others
+// count on from 2.
+const firstDynamicID = -1
+
+// nextDynamicID is for a data node that joins. The lowest one is the master.
+func (c *Cluster) nextDynamicID() int {
+	if !slices.ContainsFunc(c.nodes, (*dataNode).alive) {
+		c.joined = 1
+		return firstDynamicID
+	}
+	c.joined++
+	return c.joined
+}
+
+// isMaster tells whether the node leads the others.
+func (n *dataNode) isMaster() bool {
+	return n.alive() && !slices.ContainsFunc(n.cluster.nodes, func(other *dataNode) bool {
+		return other.alive() && other.dynamicID < n.dynamicID
+	})
 }
 
 // setLevel changes the start level and tells all API nodes.

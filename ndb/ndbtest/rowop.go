@@ -12,6 +12,10 @@ import (
 //
 //   - it locks the row, and for a write the rows of the unique indexes that the
 //     write changes, waiting where it must;
+//   - writes see what those before them in the batch have done; reads, and lookups
+//     in a unique index, see everything as it was before the batch;
+//   - a row that was deleted, and read with a lock in the same batch behind that, can
+//     be neither inserted (630) nor written (626) by that transaction any more;
 //   - an insert needs all key columns among its values (839), no row (630), and
 //     gives columns without value their default or NULL, or fails with 839;
 //   - an update must not name key columns (897); one of nothing succeeds;
@@ -127,7 +131,7 @@ func (op *rowOp) resolve() bool {
 	if !op.acquire(entry, lockShared) {
 		return false
 	}
-	v := entry.visible(op.txn)
+	v := entry.visibleToReads(op.txn)
 	if v == nil {
 		op.fail(failure(codeNoRow))
 		return false
@@ -151,6 +155,9 @@ func (op *rowOp) acquire(r *rowEntry, mode lockMode) bool {
 // execute does the work with the lock of the row held.
 func (op *rowOp) execute() (finished bool) {
 	v := op.row.visible(op.txn)
+	if op.reads() {
+		v = op.row.visibleToReads(op.txn)
+	}
 	if v == nil && op.kind != signal.OpInsert && op.kind != signal.OpWrite {
 		return op.fail(failure(codeNoRow))
 	}
@@ -159,6 +166,7 @@ func (op *rowOp) execute() (finished bool) {
 	}
 	switch op.kind {
 	case signal.OpRead, signal.OpReadExclusive:
+		op.row.ghost = op.row.ghost || op.lock != lockNone && !op.simple && op.row.visible(op.txn) == nil
 		var err *opError
 		op.answer, err = op.row.appendRead(op.answer[:0], v, op.attrInfo)
 		if err != nil {
@@ -166,18 +174,24 @@ func (op *rowOp) execute() (finished bool) {
 		}
 		return true
 	case signal.OpInsert:
-		if v != nil {
+		if v != nil || op.row.ghost {
 			return op.fail(failure(codeRowExists))
 		}
 		return op.write(nil, op.attrInfo)
 	case signal.OpUpdate:
 		return op.write(v, op.attrInfo)
 	case signal.OpWrite:
+		if v == nil && op.row.ghost {
+			return op.fail(failure(codeNoRow))
+		}
 		return op.write(v, op.attrInfo)
 	default:
 		return op.replace(v, nil)
 	}
 }
+
+// reads tells whether the operation writes nothing.
+func (op *rowOp) reads() bool { return op.kind == signal.OpRead || op.kind == signal.OpReadExclusive }
 
 // write makes a new version out of the old one, nil for none, and values.
 func (op *rowOp) write(old *version, attrInfo []byte) (finished bool) {

@@ -23,11 +23,15 @@ type Rows struct {
 
 // ColumnInfo describes a column.
 type ColumnInfo struct {
-	Name       string
-	Type       string // the name of the type in NDB, such as "Varchar"
-	Nullable   bool
-	PrimaryKey bool
-	HasDefault bool
+	Name          string
+	Type          string // the name of the type in NDB, such as "Varchar"
+	Characters    int    // of CHAR and VARCHAR: how many fit, whatever their size
+	Collation     uint16 // of the same: its number in MySQL
+	Nullable      bool
+	PrimaryKey    bool
+	HasDefault    bool
+	Default       any // as in a row
+	AutoIncrement bool
 }
 
 // IndexInfo describes an index.
@@ -35,6 +39,25 @@ type IndexInfo struct {
 	Name    string
 	Unique  bool // a unique one; else an ordered one
 	Columns []int
+}
+
+// TableName names a table.
+type TableName struct{ Database, Name string }
+
+// Tables names all tables.
+func (c *Cluster) Tables() []TableName {
+	var names []TableName
+	c.do(func() {
+		for _, desc := range c.dictionary.all() {
+			if desc.Type != dictinfo.ObjectUserTable {
+				continue
+			}
+			if database, name, err := dictinfo.SplitTableName(desc.Name); err == nil {
+				names = append(names, TableName{database, name})
+			}
+		}
+	})
+	return names
 }
 
 // Rows returns the rows of a table.
@@ -52,13 +75,41 @@ func (c *Cluster) Rows(database, name string) (*Rows, error) {
 func (r *Rows) Columns() []ColumnInfo {
 	var columns []ColumnInfo
 	r.cluster.do(func() {
-		for _, c := range r.table.desc.Columns {
-			columns = append(columns, ColumnInfo{
-				Name: c.Name, Type: c.Type.String(), Nullable: c.Nullable, PrimaryKey: c.Key, HasDefault: c.Default != nil,
-			})
+		for i := range r.table.desc.Columns {
+			columns = append(columns, describe(&r.table.desc.Columns[i]))
 		}
 	})
 	return columns
+}
+
+func describe(c *dictinfo.Column) ColumnInfo {
+	info := ColumnInfo{
+		Name: c.Name, Type: c.Type.String(), Nullable: c.Nullable, PrimaryKey: c.Key, AutoIncrement: c.AutoIncrement,
+		HasDefault: c.Default != nil, Default: decodeValue(c, c.Default),
+	}
+	if c.Type.HasCharset() && !c.Type.IsBlob() && c.Charset != row.CollationBinary {
+		collation, _ := row.CollationByID(c.Charset)
+		info.Characters, info.Collation = int(c.Length)/collation.MaxBytes, c.Charset
+	}
+	return info
+}
+
+// Version tells this table from those that had its name before, and grows when
+// it is altered.
+func (r *Rows) Version() (id, version uint32) {
+	r.cluster.do(func() { id, version = r.table.desc.ID, r.table.desc.Version })
+	return id, version
+}
+
+// Accepts tells why a column cannot hold a value, or nil.
+func (r *Rows) Accepts(column int, value any) error {
+	var columns []dictinfo.Column
+	r.cluster.do(func() { columns = r.table.desc.Columns })
+	c := &columns[column]
+	if _, err := row.AppendValue(nil, row.FormAttr, c, numberFor(c, value)); err != nil {
+		return fmt.Errorf("ndbtest: %w", err)
+	}
+	return nil
 }
 
 // Indexes describes the indexes. The ordered index of the primary key is
@@ -102,7 +153,7 @@ func (r *Rows) Len() int {
 	n := 0
 	r.cluster.do(func() {
 		for _, f := range r.table.fragments {
-			n += int(f.countRows())
+			n += f.live
 		}
 	})
 	return n
@@ -120,7 +171,7 @@ func (r *Rows) All() [][]any {
 		}
 		slices.SortFunc(versions, r.table.compareKeys)
 		for _, v := range versions {
-			all = append(all, r.table.decode(v))
+			all = append(all, decode(r.table.desc.Columns, v))
 		}
 	})
 	return all
@@ -128,7 +179,7 @@ func (r *Rows) All() [][]any {
 
 func (t *table) compareKeys(a, b *version) int {
 	for _, c := range t.key {
-		if order := compareValues(c, a.value(c.ID), b.value(c.ID)); order != 0 {
+		if order := t.weigh.compareValues(c, a.value(c.ID), b.value(c.ID)); order != 0 {
 			return order
 		}
 	}
@@ -145,7 +196,7 @@ func (r *Rows) Get(key ...any) ([]any, error) {
 	r.cluster.do(func() {
 		normal, _ := r.table.normalise(keyInfo)
 		if e := r.table.rows[normal]; e != nil && e.committed != nil {
-			values = r.table.decode(e.committed)
+			values = decode(r.table.desc.Columns, e.committed)
 		}
 	})
 	return values, nil
@@ -181,8 +232,7 @@ func (r *Rows) Clear() error {
 }
 
 // decode returns the values of a row.
-func (t *table) decode(v *version) []any {
-	columns := t.desc.Columns
+func decode(columns []dictinfo.Column, v *version) []any {
 	values := make([]any, len(columns))
 	for i := range columns {
 		values[i] = decodeValue(&columns[i], v.value(uint16(i)))

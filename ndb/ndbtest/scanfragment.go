@@ -13,9 +13,9 @@ import (
 // another. Guarded by Cluster.mu.
 //
 // A row is locked first, where the scan locks, then looked at: it counts if it
-// has a version that the scan sees, the version that lay in the index, and the
-// program accepts it. Locks of rows that count stay until the next batch is
-// asked for.
+// has a version that the scan sees, this lies where the row was found in the
+// index, and the program accepts it. Locks of rows that count stay until the next
+// batch is asked for.
 type fragmentScan struct {
 	scan      *scan
 	pointer   uint32 // what the API node asks for the next batch with
@@ -113,7 +113,7 @@ func (fs *fragmentScan) lock() bool {
 func (fs *fragmentScan) look(found scannedRow) {
 	s := fs.scan
 	v := found.row.visible(&s.txn)
-	accepted := v != nil && (found.version == nil || found.version == v)
+	accepted := v != nil && (s.index == nil || s.index.isAt(indexEntry{found.row, found.version}, v))
 	var answer []byte
 	var err *opError
 	if accepted && len(s.program) > 0 {
@@ -135,7 +135,7 @@ func (fs *fragmentScan) look(found scannedRow) {
 // filter runs the program on a row.
 func (fs *fragmentScan) filter(v *version) (accepted bool, _ *opError) {
 	s := fs.scan
-	result, err := newMachine(s.table.desc.Columns, v.value).Run(s.program)
+	result, err := newMachine(s.table.weigh, s.table.desc.Columns, v.value).Run(s.program)
 	var code *program.CodeError
 	switch {
 	case errors.As(err, &code):

@@ -98,7 +98,7 @@ func (d *dictionary) define(c *Cluster, def *TableDef, ifNotExists bool) error {
 	desc := d.newDescription(name, dictinfo.ObjectUserTable, columns)
 	desc.ReadBackup, desc.Logged = c.opt.readBackup, true
 	desc.HashMapID, desc.HashMapVersion = d.hashMap.ID, d.hashMap.Version
-	t := newTable(desc, d.hashMap)
+	t := newTable(desc, d.hashMap, c.opt.weigher())
 	d.tables[desc.ID] = t
 	if !def.HashOnly {
 		d.addOrdered(t, IndexDef{Name: "PRIMARY", Columns: def.PrimaryKey})
@@ -183,7 +183,7 @@ func (d *dictionary) addUnique(t *table, def IndexDef) {
 	desc := d.newDescription(name, dictinfo.ObjectUniqueIndex, columns)
 	desc.HashMapID, desc.HashMapVersion, desc.Logged = d.hashMap.ID, d.hashMap.Version, true
 	desc.BaseName, desc.BaseID, desc.IndexState = t.desc.Name, t.desc.ID, dictinfo.IndexOnline
-	index := newTable(desc, d.hashMap)
+	index := newTable(desc, d.hashMap, t.weigh)
 	index.base, index.columns = t, ids
 	t.unique = append(t.unique, index)
 	d.tables[desc.ID] = index

@@ -14,7 +14,8 @@ import (
 // it is guarded by Cluster.mu.
 //
 // A row has at most two versions: the committed one, and that of the one
-// transaction that holds its exclusive lock and has changed it.
+// transaction that holds its exclusive lock and has changed it. Within the batch
+// that has changed it the transaction's reads see what it saw before.
 
 // table is a table or a unique index, which is a table of its own: its key are
 // the columns of the index, its rows lead to those of the base table.
@@ -22,6 +23,7 @@ type table struct {
 	desc    *dictinfo.Table // never changed; ALTER replaces it
 	hashMap *dictinfo.HashMap
 	hasher  *keyhash.Hasher
+	weigh   weigher
 	key     []*dictinfo.Column
 	dropped bool
 
@@ -41,6 +43,7 @@ type fragment struct {
 	replicas []signal.NodeID // by rank; the first live one is the primary
 	rows     []*rowEntry     // in the order of seq
 	gone     int             // of rows, those that are not in the table any more
+	live     int             // of rows, those that are committed
 	commits  uint64
 }
 
@@ -54,6 +57,9 @@ type rowEntry struct {
 	committed *version
 	changed   bool     // by the holder of the exclusive lock
 	pending   *version // what that has made of it; nil for a deleted row
+	batch     uint64   // of the transaction, in which that has changed it last
+	before    *version // what it saw before that batch; nil for none
+	ghost     bool     // the transaction has deleted it and read it with a lock in one batch: it cannot be inserted any more
 	lock      rowLock
 	gone      bool // not in the table any more
 
@@ -76,8 +82,8 @@ func (v *version) value(id uint16) []byte {
 	return v.values[id]
 }
 
-func newTable(desc *dictinfo.Table, hashMap *dictinfo.HashMap) *table {
-	t := &table{desc: desc, hashMap: hashMap, rows: map[string]*rowEntry{}}
+func newTable(desc *dictinfo.Table, hashMap *dictinfo.HashMap, weigh weigher) *table {
+	t := &table{desc: desc, hashMap: hashMap, weigh: weigh, rows: map[string]*rowEntry{}}
 	t.setDescription(desc)
 	for i, replicas := range desc.Fragments {
 		t.fragments = append(t.fragments, &fragment{number: i, replicas: replicas})
@@ -112,36 +118,23 @@ func (t *table) normalise(keyInfo []byte) (_ string, ok bool) {
 		if err != nil {
 			return "", false
 		}
-		key = appendNormal(key, c, value)
+		key = t.appendNormal(key, c, value)
 		keyInfo = rest
 	}
 	return string(key), len(keyInfo) == 0
 }
 
 // appendNormal appends the normalised value, and its length where that varies.
-func appendNormal(dst []byte, c *dictinfo.Column, value []byte) []byte {
+func (t *table) appendNormal(dst []byte, c *dictinfo.Column, value []byte) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0)
 	if c.Type.HasCharset() && c.Charset != row.CollationBinary {
-		dst = appendWeights(dst, c, row.Content(c, value))
+		dst = t.weigh.appendWeights(dst, c, row.Content(c, value))
 	} else {
 		dst = append(dst, row.Content(c, value)...)
 	}
 	n := len(dst) - start - 2
 	dst[start], dst[start+1] = byte(n), byte(n>>8)
-	return dst
-}
-
-func appendWeights(dst []byte, c *dictinfo.Column, text []byte) []byte {
-	collation, _ := row.CollationByID(c.Charset)
-	if collation.PadSpace || c.Type == dictinfo.TypeChar {
-		text = bytes.TrimRight(text, " ")
-	}
-	for len(text) > 0 {
-		var weight uint32
-		weight, text = nextWeight(c.Charset, text)
-		dst = append(dst, byte(weight>>24), byte(weight>>16), byte(weight>>8), byte(weight))
-	}
 	return dst
 }
 
@@ -181,9 +174,21 @@ func (r *rowEntry) visible(t *txn) *version {
 	return r.committed
 }
 
+// visibleToReads is the version that reads of a transaction see, and lookups in a
+// unique index: what its own batch has written is not there yet.
+func (r *rowEntry) visibleToReads(t *txn) *version {
+	if r.changed && r.lock.exclusive == t && r.batch == t.batch {
+		return r.before
+	}
+	return r.visible(t)
+}
+
 // change makes v, or the absence of the row, what the transaction has made of
 // it. The transaction holds the exclusive lock.
 func (r *rowEntry) change(t *txn, v *version) {
+	if !r.changed || r.batch != t.batch {
+		r.batch, r.before = t.batch, r.visible(t)
+	}
 	if !r.changed {
 		t.changes = append(t.changes, r)
 	}
@@ -204,17 +209,29 @@ func (r *rowEntry) commit(gci uint64) {
 			index.remove(r, old)
 		}
 	}
-	r.committed, r.pending, r.changed = r.pending, nil, false
+	r.setCommitted(r.pending)
+	r.pending, r.before, r.changed, r.ghost = nil, nil, false, false
 	if r.committed != nil {
 		r.committed.gci = gci
 	}
 	r.fragment.commits++
 }
 
+// setCommitted keeps count of the rows.
+func (r *rowEntry) setCommitted(v *version) {
+	if r.committed != nil {
+		r.fragment.live--
+	}
+	if v != nil {
+		r.fragment.live++
+	}
+	r.committed = v
+}
+
 // rollback forgets the pending version.
 func (r *rowEntry) rollback() {
 	r.unindexPending()
-	r.pending, r.changed = nil, false
+	r.pending, r.before, r.changed, r.ghost = nil, nil, false, false
 }
 
 func (r *rowEntry) unindexPending() {
@@ -224,17 +241,6 @@ func (r *rowEntry) unindexPending() {
 	for _, index := range r.table.ordered {
 		index.remove(r, r.pending)
 	}
-}
-
-// countRows counts the committed rows of a fragment.
-func (f *fragment) countRows() uint64 {
-	n := uint64(0)
-	for _, r := range f.rows {
-		if r.committed != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // restore puts an old version, or its absence, back in the place of the row's
@@ -249,6 +255,6 @@ func (r *rowEntry) restore(old *version) {
 			index.add(current, old)
 		}
 	}
-	current.committed = old
+	current.setCommitted(old)
 	current.dropIfUnused()
 }

@@ -68,6 +68,9 @@ func (c *Cluster) dieAll() {
 		n.shut()
 		n.blocked = false
 	}
+	for tx := range c.locals {
+		tx.txn.kill(codeClusterFailure)
+	}
 	clear(c.markers)
 	c.loseOpenCheckpoint()
 }

@@ -165,13 +165,17 @@ func (mk *marker) overdue(rec *tcRecord) {
 	})
 }
 
-// lateAck is how long after a commit its acknowledgement is missing for sure.
+// lateAck is how long after a commit its acknowledgement is missing for sure,
+// where the API node lives: one that was halted had no time for it.
 const lateAck = time.Second
 
 // checkMarkers reports commits that were never acknowledged.
 func (c *Cluster) checkMarkers() {
 	for _, mk := range c.markers {
-		if mk.node != nil && mk.api.links[mk.node.id] != nil && time.Since(mk.since) > lateAck {
+		if mk.node == nil {
+			continue
+		}
+		if l := mk.api.links[mk.node.id]; l != nil && l.heard.Sub(mk.since) > lateAck {
 			c.reportMissing(mk)
 		}
 	}
@@ -193,7 +197,7 @@ func (c *Cluster) dropMarkers(l *link) {
 		if mk.api != l.api || mk.node != l.node {
 			continue
 		}
-		if l.node.alive() && time.Since(mk.since) > lateAck {
+		if l.node.alive() && l.heard.Sub(mk.since) > lateAck {
 			c.reportMissing(mk)
 		}
 		c.forget(mk)

@@ -155,7 +155,11 @@ func (tx *tcTransaction) receive(m *signal.Message, req *signal.TCKeyReq) {
 	tx.touch()
 	tx.ops++
 	tx.anyPointer = req.OpPointer
+	if tx.batchEnds {
+		tx.batch++
+	}
 	tx.executed = req.Flags&signal.FlagExecute != 0
+	tx.batchEnds = tx.executed
 	tx.commits = req.Flags&signal.FlagCommit != 0
 	t := c.dictionary.tables[req.TableID]
 	switch {

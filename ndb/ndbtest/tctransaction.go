@@ -12,6 +12,7 @@ import (
 //   - operations that are done are confirmed up to three at a time, committed
 //     reads one by one; the data come from the node that has the row, over its
 //     own link;
+//   - operations by a unique index are done after the others of their batch;
 //   - a failed committed read is refused by the row's node besides;
 //   - another failure aborts the transaction (TCROLLBACKREP), or with the option
 //     to ignore errors is the operation's alone (TCKEYREF, or TCINDXREF);
@@ -34,13 +35,15 @@ const (
 type tcTransaction struct {
 	txn
 	rec        *tcRecord
-	ops        int    // so far
-	inFlight   int    // operations that wait for a lock
-	executed   bool   // the batch has come to its end
-	commits    bool   // which asks for the commit
-	locks      bool   // some operation has locked or written
-	confirmed  []conf // not told yet
-	anyPointer uint32 // of one of its operations
+	ops        int      // so far
+	inFlight   int      // operations that wait for a lock
+	executed   bool     // the batch has come to its end
+	batchEnds  bool     // with the last operation that came
+	commits    bool     // which asks for the commit
+	indexed    []*rowOp // of the batch, by a unique index: they come last
+	locks      bool     // some operation has locked or written
+	confirmed  []conf   // not told yet
+	anyPointer uint32   // of one of its operations
 	idle       *timer
 	nodes      map[*dataNode]bool // that take part
 }
@@ -75,19 +78,37 @@ func (tx *tcTransaction) touch() {
 	})
 }
 
-// start runs an operation, or ends it where it has failed already.
+// start runs an operation, or ends it where it has failed already. One by a
+// unique index comes to its row behind all others of its batch, as the index has
+// to be looked at first.
 func (tx *tcTransaction) start(req *signal.TCKeyReq, op *rowOp) {
 	tx.inFlight++
 	op.done = func() { tx.done(req, op) }
-	if op.failed != nil {
+	switch {
+	case op.failed != nil:
 		op.done()
+	case op.index != nil:
+		tx.indexed = append(tx.indexed, op)
+		op.keep()
+	default:
+		op.run()
+		if !op.finished {
+			op.keep()
+		}
+	}
+	if !tx.executed {
 		return
 	}
-	op.run()
-	if !op.finished {
-		// The message is gone when it goes on.
-		op.keyInfo, op.attrInfo = bytes.Clone(op.keyInfo), bytes.Clone(op.attrInfo)
+	indexed := tx.indexed
+	tx.indexed = nil
+	for _, op := range indexed {
+		op.run()
 	}
+}
+
+// keep copies what is of the message, which is gone when the operation goes on.
+func (op *rowOp) keep() {
+	op.keyInfo, op.attrInfo = bytes.Clone(op.keyInfo), bytes.Clone(op.attrInfo)
 }
 
 // done is called when an operation is.
@@ -176,7 +197,7 @@ func (op *rowOp) replicas() []signal.NodeID {
 // locking read the primary's.
 func (tx *tcTransaction) join(op *rowOp) {
 	replicas := op.replicas()
-	if op.kind == signal.OpRead || op.kind == signal.OpReadExclusive {
+	if op.reads() {
 		if n := tx.cluster.primary(replicas); n != nil {
 			tx.nodes[n] = true
 		}

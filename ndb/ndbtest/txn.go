@@ -14,6 +14,7 @@ type txn struct {
 	locked  []*rowEntry // rows whose lock it holds, each once
 	changes []*rowEntry // rows that it has changed, each once
 	waits   []*lockWait
+	batch   uint64 // the number of the one that is being executed
 	over    bool
 	scans   bool   // of a scan: it has locks, and changes nothing
 	wrote   bool   // once it is committed: it had changes
@@ -38,6 +39,7 @@ func (t *txn) acquire(r *rowEntry, mode lockMode, resume func()) (held bool) {
 	w := &lockWait{row: r, txn: t, mode: mode, resume: resume}
 	r.lock.enqueue(w)
 	t.waits = append(t.waits, w)
+	t.cluster.newWaits++
 	w.timer = t.cluster.after(t.cluster.opt.lockWait, func() {
 		if slices.Contains(t.waits, w) {
 			t.kill(codeLockTimeout)

@@ -139,7 +139,7 @@ func (r *rowEntry) pseudoColumn(attr uint16, v *version) ([]byte, bool) {
 	case row.AttrFragment:
 		return word32(uint32(f.number))
 	case row.AttrRowCount:
-		return word64(f.countRows())
+		return word64(uint64(f.live))
 	case row.AttrCommitCount:
 		return word64(f.commits)
 	case row.AttrRangeNo:

@@ -87,25 +87,48 @@ func (h *Hasher) Hash(keyInfo []byte) (hash uint32, ok bool) {
 	for i := range h.columns {
 		k := &h.columns[i]
 		value, rest, err := row.NextKeyValue(keyInfo, k.column)
-		if err != nil {
+		if err != nil || k.distribute && !k.write(&d, value) {
 			return 0, false
 		}
-		switch {
-		case !k.distribute:
-		case k.normalise:
-			if !k.writeWeights(&d, row.Content(k.column, value)) {
-				return 0, false
-			}
-		default:
-			d.write(value)
-		}
-		d.pad()
 		keyInfo = rest
 	}
 	if len(keyInfo) > 0 {
 		return 0, false
 	}
 	return d.sum()[fragmentWord], true
+}
+
+// HashOf is Hash where no more than the distribution key is known. value returns
+// the value of one of its columns, with its length bytes, or nil where there is
+// none.
+func (h *Hasher) HashOf(value func(*dictinfo.Column) []byte) (hash uint32, ok bool) {
+	if !h.ok {
+		return 0, false
+	}
+	d := digest{state: initial}
+	for i := range h.columns {
+		k := &h.columns[i]
+		if !k.distribute {
+			continue
+		}
+		v := value(k.column)
+		if v == nil || row.CheckValue(k.column, v) != nil || !k.write(&d, v) {
+			return 0, false
+		}
+	}
+	return d.sum()[fragmentWord], true
+}
+
+// write writes a value with its length bytes. It is false where the weights of its
+// text are not known.
+func (k *keyColumn) write(d *digest, value []byte) bool {
+	if !k.normalise {
+		d.write(value)
+	} else if !k.writeWeights(d, row.Content(k.column, value)) {
+		return false
+	}
+	d.pad()
+	return true
 }
 
 // fragmentWord is the word of the hash that chooses the fragment.

@@ -152,14 +152,16 @@ func TestHasher_DoesNotKnow(t *testing.T) {
 		table   *dictinfo.Table
 		keyInfo string
 	}{
-		"accents":              {tableOf(varcharKey("k", 192, 33)), "\x02\xc3\xa9\x00"},
-		"NO PAD":               {tableOf(varcharKey("k", 192, 255)), "\x01a\x00\x00"},
-		"unknown collation":    {tableOf(varcharKey("k", 192, 9999)), "\x01a\x00\x00"},
-		"no distribution key":  {tableOf(unflagged), "\x01\x00\x00\x00\x00\x00\x00\x00"},
-		"short key":            {tableOf(varcharKey("k", 192, 33)), "\x05a\x00\x00"},
-		"long key":             {tableOf(varcharKey("k", 192, 33)), "\x01a\x00\x00\x00\x00\x00\x00"},
-		"empty key":            {tableOf(varcharKey("k", 192, 33)), ""},
-		"key of an empty list": {tableOf(), ""},
+		"accents of Unicode 9":  {tableOf(varcharKey("k", 192, 255)), "\x02\xc3\xa9\x00"},
+		"no character of three": {tableOf(varcharKey("k", 192, 33)), "\x04\xf0\x9f\x98\x80\x00\x00\x00"},
+		"no UTF-8":              {tableOf(varcharKey("k", 192, 45)), "\x01\xff\x00\x00"},
+		"NO PAD":                {tableOf(varcharKey("k", 192, 255)), "\x01a\x00\x00"},
+		"unknown collation":     {tableOf(varcharKey("k", 192, 9999)), "\x01a\x00\x00"},
+		"no distribution key":   {tableOf(unflagged), "\x01\x00\x00\x00\x00\x00\x00\x00"},
+		"short key":             {tableOf(varcharKey("k", 192, 33)), "\x05a\x00\x00"},
+		"long key":              {tableOf(varcharKey("k", 192, 33)), "\x01a\x00\x00\x00\x00\x00\x00"},
+		"empty key":             {tableOf(varcharKey("k", 192, 33)), ""},
+		"key of an empty list":  {tableOf(), ""},
 	} {
 		if got, ok := New(test.table).Hash([]byte(test.keyInfo)); ok {
 			t.Errorf("%s: got %#x", name, got)

@@ -60,6 +60,17 @@ func TestRealServer_AnswersEveryCall(t *testing.T) {
 			}
 		}
 	}
+	memory, err := s.MemoryUse(t.Context())
+	if err != nil || len(memory) == 0 {
+		t.Errorf("got memory %+v, %v", memory, err)
+	}
+	for _, m := range memory {
+		// Both kinds take their pages from one pool: what one uses is not in the
+		// total of the other.
+		if m.Data.Used <= 0 || m.Index.Used <= 0 || m.Data.Total+m.Index.Used != m.Index.Total+m.Data.Used {
+			t.Errorf("got memory %+v, want one pool", m)
+		}
+	}
 	var refused *Error
 	if id, err := s.AllocNodeID(t.Context(), nodes[0].ID, "test"); !errors.As(err, &refused) || refused.Code != CodeNotConfigured || Temporary(err) {
 		t.Errorf("a data node's id: got %d, %v, want code %d", id, err, CodeNotConfigured)

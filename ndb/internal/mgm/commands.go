@@ -17,12 +17,14 @@ const (
 	CommandConfig     = "get config_v2"
 	CommandServerPort = "get connection parameter"
 	CommandStatus     = "get status"
+	CommandEvents     = "dump events"
 
 	headerVersion    = "version"
 	headerNodeID     = "get nodeid reply"
 	headerConfig     = "get config reply"
 	headerServerPort = "get connection parameter reply"
 	headerStatus     = "node status"
+	headerEvents     = "dump events reply"
 )
 
 // Version is a version of NDB: 0x090702 is 9.7.2.

@@ -31,42 +31,50 @@ func (cs Connectstring) next() string {
 	return cs.Addrs[turn%uint32(len(cs.Addrs))]
 }
 
+// form is what a connectstring looks like.
+const form = "[nodeid=N,]host[:port][,host[:port]...]"
+
 // ParseConnectstring reads "[nodeid=N,]host[:port][,host[:port]…]". An IPv6
 // address that has a port stands in brackets. Spaces around the parts do not
-// matter.
+// matter. Errors number the parts and quote none: what is no connectstring may
+// be a user with a password.
 func ParseConnectstring(s string) (Connectstring, error) {
 	cs := Connectstring{turn: new(atomic.Uint32)}
-	for part := range strings.SplitSeq(s, ",") {
-		part = strings.TrimSpace(part)
-		if key, value, ok := strings.Cut(part, "="); ok {
-			if err := cs.set(key, value); err != nil {
-				return Connectstring{}, fmt.Errorf("connectstring %q: %w", s, err)
-			}
-			continue
+	parts := strings.Split(s, ",")
+	for i, part := range parts {
+		if err := cs.add(strings.TrimSpace(part)); err != nil {
+			return Connectstring{}, fmt.Errorf("connectstring: part %d of %d %w; expected %s", i+1, len(parts), err, form)
 		}
-		addr, err := parseAddr(part)
-		if err != nil {
-			return Connectstring{}, fmt.Errorf("connectstring %q: %w", s, err)
-		}
-		cs.Addrs = append(cs.Addrs, addr)
 	}
 	if len(cs.Addrs) == 0 {
-		return Connectstring{}, fmt.Errorf("connectstring %q: names no management server", s)
+		return Connectstring{}, fmt.Errorf("connectstring names no management server; expected %s", form)
 	}
 	return cs, nil
+}
+
+func (cs *Connectstring) add(part string) error {
+	if key, value, ok := strings.Cut(part, "="); ok {
+		return cs.set(strings.TrimSpace(key), strings.TrimSpace(value))
+	}
+	addr, err := parseAddr(part)
+	if err != nil {
+		return err
+	}
+	cs.Addrs = append(cs.Addrs, addr)
+	return nil
 }
 
 // set takes the one setting that there is, which comes before all servers.
 func (cs *Connectstring) set(key, value string) error {
 	switch {
-	case !strings.EqualFold(strings.TrimSpace(key), "nodeid"):
-		return fmt.Errorf("unknown setting %q", key)
+	case !strings.EqualFold(key, "nodeid"):
+		return errors.New("is a setting that is not known")
 	case cs.NodeID != 0 || len(cs.Addrs) > 0:
-		return errors.New("nodeid stands once, and before the servers")
+		return errors.New("is a nodeid, which stands once, and before the servers")
 	}
-	id, err := parseNodeID(strings.TrimSpace(value))
+	id, err := parseNodeID(value)
 	if err != nil {
-		return err
+		return errors.New("has a nodeid that is not a number from 1 to 255")
 	}
 	cs.NodeID = id
 	return nil
@@ -90,14 +98,14 @@ func parseAddr(part string) (string, error) {
 	case bracketed || strings.Count(part, ":") == 1:
 		var err error
 		if host, port, err = net.SplitHostPort(part); err != nil {
-			return "", err // names the address
+			return "", errors.New("is no host[:port]")
 		}
 	}
 	if host == "" || strings.ContainsAny(host, " \t[]/@") {
-		return "", fmt.Errorf("%q has no valid host", part)
+		return "", errors.New("has no valid host")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", fmt.Errorf("port %q of %q is not a number from 1 to 65535", port, part)
+		return "", errors.New("has a port that is not a number from 1 to 65535")
 	}
 	return net.JoinHostPort(host, port), nil
 }

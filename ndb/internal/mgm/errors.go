@@ -7,7 +7,8 @@ import (
 
 // ErrTLSRequired: the management server answers no one without TLS. Trying again
 // is no use.
-var ErrTLSRequired = errors.New("the management server requires TLS, which this client does not speak")
+var ErrTLSRequired = errors.New("the management server requires TLS, which this client does not speak: " +
+	"set RequireTls=0 for the management servers in the cluster's configuration, and let only trusted hosts reach them")
 
 // The error codes of a management server. Those from 1700 are in its log, and
 // may come from other versions.

@@ -297,6 +297,8 @@ func TestStatus_MakesNoSense_ErrProtocol(t *testing.T) {
 	for _, lines := range []string{
 		"nodes: 2\nnode.2.type: NDB", "nodes: 1\nnode.2.type: XXX", "nodes: 1\nnode.x.type: NDB", "nodes: 1\nnode.256.type: NDB",
 		"nodes: 1\nnode.2.version: -1", "nodes: 256", "nodes: 1\nnode..type: NDB", "node.2.type: NDB",
+		"nodes: 1\nnode.2.status: STARTED", "nodes: 1\nnode.2.type: NDB\nnode.2.type: NDB\nnode.2.status: STARTED",
+		"nodes: 1\nnode.2.type: NDB\nnode.2.status:", "nodes: 1\nnode.2.type: NDB\nnode.2.status: STARTED\nnode.2.dynamic_id: x",
 	} {
 		s := open(t, answer("node status\n"+lines+"\n\n"))
 		if got, err := s.Status(t.Context()); !errors.Is(err, ErrProtocol) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ndbgate/ndbgate/ndb/internal/signal"
 )
 
-// The states of a node, as a management server sees it. It does not see API
-// nodes that have no link with it: they have no contact.
+// The states of a node, as a management server sees it. Of API nodes it knows by
+// the data nodes whether they are connected.
 const (
 	StatusNoContact    = "NO_CONTACT"
 	StatusNotStarted   = "NOT_STARTED"
@@ -31,19 +31,35 @@ type NodeStatus struct {
 	Version      Version
 	MySQLVersion Version
 	StartPhase   int
-	DynamicID    int // -1: the president of the data nodes
+	DynamicID    int // of data nodes, in the order in which they joined: -1, 2, 3…; 0 for one that has not
 	NodeGroup    int
 	ConnectCount int
-	Address      string // 0.0.0.0 where it is not known
+	Address      string // empty or 0.0.0.0 where it is not known
 }
 
-// Status asks for all nodes. They come in the server's order: data nodes first.
-func (s *Session) Status(ctx context.Context) ([]NodeStatus, error) {
-	fields, err := s.call(ctx, CommandStatus, headerStatus, Fields{{"types", "NDB MGM API"}}, nil)
+// Status asks for all nodes of the types, or of all types where none is given.
+// They come in the server's order: data nodes first. Of data nodes it knows by
+// itself. For management servers it asks one data node, another one each time,
+// and for API nodes all of them, and waits for those that hang.
+func (s *Session) Status(ctx context.Context, types ...NodeType) ([]NodeStatus, error) {
+	if len(types) == 0 {
+		types = []NodeType{TypeData, TypeMGM, TypeAPI}
+	}
+	var names []string
+	for _, t := range types {
+		names = append(names, t.String())
+	}
+	fields, err := s.call(ctx, CommandStatus, headerStatus, Fields{{"types", strings.Join(names, " ")}}, nil)
 	if err != nil {
 		return nil, err
 	}
 	return parseStatus(fields)
+}
+
+// WantsType tells whether CommandStatus asks for nodes of that type.
+func (r *Request) WantsType(t NodeType) bool {
+	types := strings.Fields(r.Fields.Get("types"))
+	return len(types) == 0 || slices.Contains(types, t.String())
 }
 
 func parseStatus(fields Fields) ([]NodeStatus, error) {
@@ -52,6 +68,7 @@ func parseStatus(fields Fields) ([]NodeStatus, error) {
 		return nil, err
 	}
 	var nodes []NodeStatus
+	typed := 0 // nodes whose type is told
 	for _, f := range fields {
 		rest, ok := strings.CutPrefix(f.Name, "node.")
 		if !ok {
@@ -70,9 +87,13 @@ func parseStatus(fields Fields) ([]NodeStatus, error) {
 		if err := nodes[i].set(name, f.Value); err != nil {
 			return nil, fmt.Errorf("%w: %s is %q", ErrProtocol, f.Name, f.Value)
 		}
+		if name == "type" {
+			typed++
+		}
 	}
-	if len(nodes) != count {
-		return nil, fmt.Errorf("%w: %d nodes instead of %d", ErrProtocol, len(nodes), count)
+	stateless := slices.ContainsFunc(nodes, func(n NodeStatus) bool { return n.Status == "" })
+	if len(nodes) != count || typed != count || stateless {
+		return nil, fmt.Errorf("%w: %d nodes, %d with a type, instead of %d", ErrProtocol, len(nodes), typed, count)
 	}
 	return nodes, nil
 }

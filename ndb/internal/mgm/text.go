@@ -82,8 +82,11 @@ func (l *lines) header() (string, error) {
 	}
 }
 
-// fields reads lines up to an empty one.
-func (l *lines) fields() (Fields, error) {
+// fields reads "name: value" lines up to an empty one.
+func (l *lines) fields() (Fields, error) { return l.pairs(":") }
+
+// pairs reads lines up to an empty one.
+func (l *lines) pairs(separator string) (Fields, error) {
 	var fields Fields
 	for {
 		line, err := l.next()
@@ -93,7 +96,7 @@ func (l *lines) fields() (Fields, error) {
 		if line == "" {
 			return fields, nil
 		}
-		name, value, ok := strings.Cut(line, ":")
+		name, value, ok := strings.Cut(line, separator)
 		if !ok {
 			return nil, fmt.Errorf("%w: line %q", ErrProtocol, line)
 		}

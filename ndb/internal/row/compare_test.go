@@ -14,6 +14,7 @@ func TestCompare_OrdersAsTheDataNodes(t *testing.T) {
 	latin1 := varColumn("latin1", dictinfo.TypeVarchar, 20, CollationLatin1SwedishCI)
 	bin := varColumn("bin", dictinfo.TypeVarchar, 80, CollationUTF8MB4Bin)
 	general := varColumn("general", dictinfo.TypeVarchar, 80, CollationUTF8MB3GeneralCI)
+	general4 := varColumn("general4", dictinfo.TypeVarchar, 80, CollationUTF8MB4GeneralCI)
 	uca9 := varColumn("uca9", dictinfo.TypeVarchar, 80, CollationUTF8MB40900AICI)
 	uca4 := varColumn("uca4", dictinfo.TypeLongvarchar, 400, CollationUTF8MB4UnicodeCI)
 	noPadBin := varColumn("nopadbin", dictinfo.TypeVarchar, 80, CollationUTF8MB40900Bin)
@@ -40,7 +41,8 @@ func TestCompare_OrdersAsTheDataNodes(t *testing.T) {
 		{latin1, [][]any{{"", "  "}, {"a\t"}, {"a", "A ", "á"}, {"Z"}, {"å", "Å"}, {"ä"}, {"ö"}}},
 		{bin, [][]any{{"A\t"}, {"A", "A  "}, {"a"}, {"é"}, {"€"}, {"𝄞"}}},
 		{noPadBin, [][]any{{""}, {"A"}, {"A "}, {"a"}, {"é"}}},
-		{general, [][]any{{"", " "}, {"a", "A "}, {"aB"}, {"a_"}, {"b"}}},
+		{general, [][]any{{"", " "}, {"a", "A ", "á", "Å"}, {"aB"}, {"a_"}, {"b"}, {"é", "e", "Ë"}, {"s", "ß"}, {"æ"}, {"ø"}, {"σ", "ς"}, {"я", "Я"}, {"€"}, {"￿"}}},
+		{general4, [][]any{{"a", "á"}, {"€"}, {"😀", "𝄞", "�"}, {"￿"}}},
 		{uca9, [][]any{{""}, {" "}, {"_"}, {"-"}, {"`"}, {"$"}, {"0"}, {"a", "A"}, {"a "}, {"Ab"}, {"z"}}},
 		{uca4, [][]any{{"", " "}, {"`"}, {"_"}, {"-"}, {"$"}, {"9"}, {"a", "A "}, {"ab", "aB"}, {"z"}}},
 		{fixedColumn("char", dictinfo.TypeChar, 20, CollationUTF8MB3GeneralCI), [][]any{{"a"}, {"B", "b"}, {"c"}}},
@@ -74,7 +76,8 @@ func TestCompare_SaysWhatItDoesNotKnow(t *testing.T) {
 		column dictinfo.Column
 		a, b   string
 	}{
-		{varColumn("general", dictinfo.TypeVarchar, 80, CollationUTF8MB3GeneralCI), "é", "e"},
+		{varColumn("general", dictinfo.TypeVarchar, 80, CollationUTF8MB3GeneralCI), "😀", "e"},
+		{varColumn("general", dictinfo.TypeVarchar, 80, CollationUTF8MB4GeneralCI), "e", "\xff"},
 		{varColumn("uca9", dictinfo.TypeVarchar, 80, CollationUTF8MB40900AICI), "a", "bé"},
 		{varColumn("uca9", dictinfo.TypeVarchar, 80, CollationUTF8MB40900AICI), "", "a\x01"},
 		{varColumn("uca9", dictinfo.TypeVarchar, 80, CollationUTF8MB40900AICI), "æ", "a"},

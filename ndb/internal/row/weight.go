@@ -1,15 +1,17 @@
 package row
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // A collation compares text by the weights of its characters. This file has
-// the weights of collations that give one to each character, as far as they are
-// known without the tables of Unicode: all of latin1 and of the binary ones,
-// ASCII text of the others. The facts are what WEIGHT_STRING() of MySQL 9.7.2
-// answers.
+// the weights of collations that give one to each character: of all characters in
+// latin1, the binary ones and the general ones of Unicode, of ASCII in others. The
+// facts are what WEIGHT_STRING() of MySQL 9.7.2 answers.
+
+//go:generate go run ../../../internal/weights -o generalci.go
 
 // NextWeight returns the weight of the first character of text, which must not
 // be empty, and the bytes of that character. Weights are comparable within one
@@ -27,7 +29,12 @@ func NextWeight(collation uint16, text []byte) (weight uint32, sizeBytes int, ok
 		}
 		r, n := utf8.DecodeRune(text)
 		return uint32(r), n, r != utf8.RuneError || n > 1
-	case CollationASCIIGeneralCI, CollationUTF8MB3GeneralCI, CollationUTF8MB4GeneralCI:
+	case CollationUTF8MB3GeneralCI, CollationUTF8MB4GeneralCI:
+		if c < utf8.RuneSelf {
+			return uint32(upperASCII(c)), 1, true
+		}
+		return generalWeight(collation, text)
+	case CollationASCIIGeneralCI:
 		return uint32(upperASCII(c)), 1, c < utf8.RuneSelf
 	case CollationUTF8MB40900AICI:
 		weight = uint32(rankUCA9[c])
@@ -49,6 +56,31 @@ func upperASCII(c byte) byte {
 		return c - 'a' + 'A'
 	}
 	return c
+}
+
+const (
+	lastOfPlane = 0xffff
+	beyondPlane = 0xfffd // the weight of all characters above it
+
+	generalShift = 16 // of the characters in generalCI
+	generalMask  = 1<<generalShift - 1
+)
+
+// generalWeight is NextWeight for the general collations of Unicode. Those of
+// three bytes have no characters above the first plane.
+func generalWeight(collation uint16, text []byte) (weight uint32, sizeBytes int, ok bool) {
+	r, n := utf8.DecodeRune(text)
+	switch {
+	case r == utf8.RuneError && n <= 1:
+		return 0, 0, false
+	case r > lastOfPlane:
+		return beyondPlane, n, collation == CollationUTF8MB4GeneralCI
+	}
+	i, _ := slices.BinarySearch(generalCI[:], uint32(r)<<generalShift)
+	if i < len(generalCI) && generalCI[i]>>generalShift == uint32(r) {
+		return generalCI[i] & generalMask, n, true
+	}
+	return uint32(r), n, true
 }
 
 // latin1SwedishHigh has the weights of bytes 0xc0 to 0xff of

@@ -283,10 +283,9 @@ var signalTests = []signalTest{
 		examples: []codec{&WaitGCPConf{RequestID: 0x38, GCI: 0x2fe00000001}},
 	},
 	{
-		gsn:       GSNWaitGCPRef,
-		make:      func(TCRef) codec { return &WaitGCPRef{} },
-		examples:  []codec{&WaitGCPRef{Words: numbered(2)}},
-		openWords: 1,
+		gsn:      GSNWaitGCPRef,
+		make:     func(TCRef) codec { return &WaitGCPRef{} },
+		examples: []codec{&WaitGCPRef{Error: WaitGCPTooMany, RequestID: 0x38}},
 	},
 	{
 		gsn:  GSNScanTabReq,

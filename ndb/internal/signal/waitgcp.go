@@ -9,8 +9,9 @@ import (
 // WaitGCPType says what WaitGCPReq waits for.
 type WaitGCPType uint32
 
-// WaitGCPComplete waits for the end of the global checkpoint that is open. It
-// is the one type that an API node sends.
+// WaitGCPComplete waits for the end of the global checkpoint that is open when
+// the request comes: never only of one that is being written, to which commits
+// from then on do not belong. It is the one type that an API node sends.
 const WaitGCPComplete WaitGCPType = 1
 
 // WaitGCPReq waits for a global checkpoint: when one is complete whose id is
@@ -72,24 +73,27 @@ func (s *WaitGCPConf) Decode(m *Message) error {
 	return end(GSNWaitGCPConf, m, &r, 0)
 }
 
-// WaitGCPRef refuses a WaitGCPReq. Where in it the request's id and the error
-// are is not known to us, so it stands for the one request that a node has at
-// a time; who waits asks again.
+// WaitGCPRef refuses a WaitGCPReq.
 type WaitGCPRef struct {
-	Words []byte // shared with the message
+	Error     uint32 // one of those below; others may exist
+	RequestID uint32
 }
+
+// The errors of WaitGCPRef. Both are over soon.
+const (
+	WaitGCPNoMaster = 1 // the master was lost meanwhile
+	WaitGCPTooMany  = 2 // as many requests wait as the data node takes: 10 where it is not the master
+)
 
 // GSN implements Incoming.
 func (s *WaitGCPRef) GSN() GSN { return GSNWaitGCPRef }
 
 // AppendTo implements Incoming.
-func (s *WaitGCPRef) AppendTo(dst []byte) []byte { return append(dst, s.Words...) }
+func (s *WaitGCPRef) AppendTo(dst []byte) []byte { return word.Append(dst, s.Error, s.RequestID) }
 
 // Decode overwrites s with m.
 func (s *WaitGCPRef) Decode(m *Message) error {
 	r := word.NewReader(m.Data)
-	if s.Words = r.Rest(); len(s.Words) == 0 {
-		return bad(GSNWaitGCPRef, "is empty")
-	}
+	*s = WaitGCPRef{Error: r.Uint32(), RequestID: r.Uint32()}
 	return end(GSNWaitGCPRef, m, &r, 0)
 }

@@ -49,7 +49,8 @@ type DialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 var (
 	// ErrTLSRequired: the data node takes no link in clear text. Trying again
 	// is no use.
-	ErrTLSRequired = errors.New("the data node requires TLS, which this client does not speak")
+	ErrTLSRequired = errors.New("the data node requires TLS, which this client does not speak: " +
+		"set RequireTls=0 for the data nodes in the cluster's configuration, and let only trusted hosts reach them")
 	// ErrNotExpected: the data node does not take the link now. It still has
 	// one with this node ID, has not finished with the last one, or is
 	// starting. Try again soon.
