@@ -102,6 +102,7 @@ type probe struct {
 type readyView struct {
 	Status   string        `json:"status"` // ready, unavailable or draining
 	Default  string        `json:"default"`
+	Weights  []weightView  `json:"weights"`
 	Down     []string      `json:"down"`
 	Backends []probeResult `json:"backends"`
 }
@@ -119,7 +120,10 @@ func (rd *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	view := readyView{Status: "ready", Default: rd.backends.Default(), Down: []string{}, Backends: p.results}
+	view := readyView{
+		Status: "ready", Default: rd.backends.Default(), Weights: weightsOf(rd.backends),
+		Down: []string{}, Backends: p.results,
+	}
 	for _, result := range p.results {
 		if result.State != stateText(true) {
 			view.Down = append(view.Down, result.Name)

@@ -34,6 +34,13 @@ func (s *pingStore) Ping(ctx context.Context) error {
 
 func (s *pingStore) Status() store.Status { return s.status }
 
+// countingStore is a pingStore that counts.
+type countingStore struct{ pingStore }
+
+func (*countingStore) Counters() store.Counters {
+	return store.Counters{Retries: 11, UnknownOutcomes: 3}
+}
+
 func answers(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
 }
@@ -67,19 +74,19 @@ func TestReadyz(t *testing.T) {
 	}{
 		{
 			"all up", answers(nil), answers(nil), false, http.StatusOK,
-			`{"status":"ready","default":"ndb","down":[],"backends":[{"name":"ndb","state":"up"},{"name":"sql","state":"up"}]}`,
+			`{"status":"ready","default":"ndb","weights":[{"name":"ndb","weight":1}],"down":[],"backends":[{"name":"ndb","state":"up"},{"name":"sql","state":"up"}]}`,
 		},
 		{
 			"one down", answers(down), answers(nil), false, http.StatusOK,
-			`{"status":"ready","default":"ndb","down":["ndb"],"backends":[{"name":"ndb","state":"down","reason":"connection refused"},{"name":"sql","state":"up"}]}`,
+			`{"status":"ready","default":"ndb","weights":[{"name":"ndb","weight":1}],"down":["ndb"],"backends":[{"name":"ndb","state":"down","reason":"connection refused"},{"name":"sql","state":"up"}]}`,
 		},
 		{
 			"all down", answers(errors.New("lost")), silent, false, http.StatusServiceUnavailable,
-			`{"status":"unavailable","default":"ndb","down":["ndb","sql"],"backends":[{"name":"ndb","state":"down","reason":"lost"},{"name":"sql","state":"down","reason":"no answer within 1s"}]}`,
+			`{"status":"unavailable","default":"ndb","weights":[{"name":"ndb","weight":1}],"down":["ndb","sql"],"backends":[{"name":"ndb","state":"down","reason":"lost"},{"name":"sql","state":"down","reason":"no answer within 1s"}]}`,
 		},
 		{
 			"draining", answers(nil), answers(nil), true, http.StatusServiceUnavailable,
-			`{"status":"draining","default":"ndb","down":[],"backends":[{"name":"ndb","state":"up"},{"name":"sql","state":"up"}]}`,
+			`{"status":"draining","default":"ndb","weights":[{"name":"ndb","weight":1}],"down":[],"backends":[{"name":"ndb","state":"up"},{"name":"sql","state":"up"}]}`,
 		},
 	}
 	for _, test := range tests {
@@ -181,13 +188,13 @@ func TestLivez_BackendsDown_StillAlive(t *testing.T) {
 
 func TestPoolCollector(t *testing.T) {
 	nodes := []store.NodeStatus{
-		{Address: "a:3306", Up: true, Max: 64, InUse: 3, Idle: 5, Waits: 7, WaitTime: 1500 * time.Millisecond},
+		{Address: "a:3306", Up: true, Max: 64, InUse: 3, Idle: 5, Waiting: 2, Waits: 7, WaitTime: 1500 * time.Millisecond},
 		{Address: "b:3306", Max: 64},
 		{Address: "b:3306", Up: true, Max: 64, InUse: 1}, // the same server as another user
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(NewPoolCollector(roadsOf(
-		store.Unavailable{Reason: "not there"}, &pingStore{status: store.Status{Up: true, Nodes: nodes}})))
+		store.Unavailable{Reason: "not there"}, &countingStore{pingStore{status: store.Status{Up: true, Nodes: nodes}}})))
 	w := adminGet(NewAdmin(roadsOf(&memstore.Store{}, &memstore.Store{}), AdminOptions{Gatherer: registry}), "/metrics")
 	want := []string{
 		`ndbgate_backend_up{backend="ndb"} 0`,
@@ -197,6 +204,9 @@ func TestPoolCollector(t *testing.T) {
 		`ndbgate_pool_connections{backend="sql",node="a:3306",state="in_use"} 3`,
 		`ndbgate_pool_connections{backend="sql",node="a:3306",state="idle"} 5`,
 		`ndbgate_pool_connections_max{backend="sql",node="b:3306"} 128`,
+		`ndbgate_pool_waiting{backend="sql",node="a:3306"} 2`,
+		`ndbgate_backend_retries_total{backend="sql"} 11`,
+		`ndbgate_backend_unknown_outcomes_total{backend="sql"} 3`,
 		`ndbgate_pool_waits_total{backend="sql",node="a:3306"} 7`,
 		`ndbgate_pool_wait_seconds_total{backend="sql",node="a:3306"} 1.5`,
 	}

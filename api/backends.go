@@ -8,7 +8,14 @@ import (
 
 type backendList struct {
 	Default  string        `json:"default"`
+	Weights  []weightView  `json:"weights"`
 	Backends []backendView `json:"backends"`
+}
+
+// weightView is the share of a backend in the requests that choose none.
+type weightView struct {
+	Name   string `json:"name"`
+	Weight int    `json:"weight"`
 }
 
 type backendView struct {
@@ -24,6 +31,7 @@ type nodeView struct {
 	Max         int     `json:"max"`
 	InUse       int     `json:"in_use"`
 	Idle        int     `json:"idle"`
+	Waiting     int     `json:"waiting"`
 	Waits       int64   `json:"waits"`
 	WaitSeconds float64 `json:"wait_seconds"`
 }
@@ -33,13 +41,21 @@ func (s *server) listBackends(x *exchange) error {
 	if err := checkNoQuery(x.r); err != nil {
 		return err
 	}
-	list := backendList{Default: s.backends.Default()}
+	list := backendList{Default: s.backends.Default(), Weights: weightsOf(s.backends)}
 	for _, name := range s.backends.Names() {
 		_, backend, _ := s.backends.Lookup(name)
 		list.Backends = append(list.Backends, viewOf(name, backend.Status()))
 	}
 	x.w.Header().Set("Cache-Control", "no-store")
 	return x.json(http.StatusOK, list)
+}
+
+func weightsOf(backends *store.Registry) []weightView {
+	var views []weightView
+	for _, share := range backends.Defaults() {
+		views = append(views, weightView(share))
+	}
+	return views
 }
 
 func viewOf(name string, status store.Status) backendView {
@@ -51,6 +67,7 @@ func viewOf(name string, status store.Status) backendView {
 			Max:         n.Max,
 			InUse:       n.InUse,
 			Idle:        n.Idle,
+			Waiting:     n.Waiting,
 			Waits:       n.Waits,
 			WaitSeconds: n.WaitTime.Seconds(),
 		})

@@ -24,9 +24,11 @@ func encodeEmployee(e *models.Employee) []byte {
 
 // etagOf is the strong entity tag of a body: the same bytes give the same tag
 // on every road and gateway.
-func etagOf(body []byte) string {
+func etagOf(body []byte) string { return `"` + digestOf(body) + `"` }
+
+func digestOf(body []byte) string {
 	sum := sha256.Sum256(body)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // entityTags is the value of If-Match or If-None-Match.

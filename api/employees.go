@@ -41,13 +41,20 @@ func (s *server) createEmployee(x *exchange) error {
 		return err
 	}
 	if err := s.insert(x, &m.employee, assigned); err != nil {
-		if errors.Is(err, store.ErrUnknownOutcome) {
+		if mayBeWritten(err) {
 			x.w.Header().Set("Location", location(m.employee.ID))
 		}
 		return err
 	}
 	x.w.Header().Set("Location", location(m.employee.ID))
 	return sendWritten(x, http.StatusCreated, http.StatusCreated, &m.employee, minimal)
+}
+
+// mayBeWritten tells whether a write that ended with the error has left its row,
+// or may have.
+func mayBeWritten(err error) bool {
+	_, written := errors.AsType[*notOnDiskError](err)
+	return written || errors.Is(err, store.ErrUnknownOutcome)
 }
 
 // insert creates e; an assigned ID that exists already is replaced by another.

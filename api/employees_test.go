@@ -38,7 +38,7 @@ func TestEmployee_CreateReadReplacePatchDelete(t *testing.T) {
 		if w.Code != s.status || w.Body.String() != s.body {
 			t.Fatalf("%s %s %s: got %d %q, want %d %q", s.method, s.path, s.request.body, w.Code, w.Body, s.status, s.body)
 		}
-		if w.Header().Get("X-Backend") != "sql" || w.Header().Get("Vary") != "X-Backend" {
+		if w.Header().Get("X-Backend") != "sql" || w.Header().Get("Vary") != "X-Backend, X-Backend-Compare, X-Durability" {
 			t.Errorf("%s: headers %v", s.method, w.Header())
 		}
 		if !regexp.MustCompile(`^backend;desc="sql";dur=\d+\.\d+, total;dur=\d+\.\d+$`).MatchString(w.Header().Get("Server-Timing")) {
@@ -222,8 +222,8 @@ func TestBackendChoice(t *testing.T) {
 	if w := b.do(request{method: "GET", path: "/v1/employees/1", headers: []string{"X-Backend: sql"}}); w.Code != 200 {
 		t.Errorf("sql: got %d", w.Code)
 	}
-	want := `{"default":"sql","backends":[{"name":"ndb","state":"down","reason":"not built","nodes":[]},` +
-		`{"name":"sql","state":"up","nodes":[{"address":"memory","state":"up","max":0,"in_use":0,"idle":0,"waits":0,"wait_seconds":0}]}]}` + "\n"
+	want := `{"default":"sql","weights":[{"name":"sql","weight":1}],"backends":[{"name":"ndb","state":"down","reason":"not built","nodes":[]},` +
+		`{"name":"sql","state":"up","nodes":[{"address":"memory","state":"up","max":0,"in_use":0,"idle":0,"waiting":0,"waits":0,"wait_seconds":0}]}]}` + "\n"
 	if w := b.do(request{method: "GET", path: "/v1/backends"}); w.Body.String() != want {
 		t.Errorf("backends: got %s", w.Body)
 	}

@@ -14,25 +14,27 @@ import (
 type code string
 
 const (
-	codeMalformedJSON        code = "malformed_json"
-	codeInvalidBody          code = "invalid_body"
-	codeInvalidParameter     code = "invalid_parameter"
-	codeInvalidHeader        code = "invalid_header"
-	codeUnknownBackend       code = "unknown_backend"
-	codeInvalidValue         code = "invalid_value"
-	codeNotFound             code = "not_found"
-	codeRouteNotFound        code = "route_not_found"
-	codeMethodNotAllowed     code = "method_not_allowed"
-	codeAlreadyExists        code = "already_exists"
-	codePreconditionFailed   code = "precondition_failed"
-	codeBodyTimeout          code = "body_timeout"
-	codeBodyTooLarge         code = "body_too_large"
-	codeUnsupportedMediaType code = "unsupported_media_type"
-	codeValidationFailed     code = "validation_failed"
-	codeUnavailable          code = "unavailable"
-	codeTimeout              code = "timeout"
-	codeOutcomeUnknown       code = "outcome_unknown"
-	codeInternal             code = "internal"
+	codeMalformedJSON         code = "malformed_json"
+	codeInvalidBody           code = "invalid_body"
+	codeInvalidParameter      code = "invalid_parameter"
+	codeInvalidHeader         code = "invalid_header"
+	codeUnknownBackend        code = "unknown_backend"
+	codeDurabilityUnavailable code = "durability_unavailable"
+	codeInvalidValue          code = "invalid_value"
+	codeNotFound              code = "not_found"
+	codeRouteNotFound         code = "route_not_found"
+	codeMethodNotAllowed      code = "method_not_allowed"
+	codeAlreadyExists         code = "already_exists"
+	codePreconditionFailed    code = "precondition_failed"
+	codeBodyTimeout           code = "body_timeout"
+	codeBodyTooLarge          code = "body_too_large"
+	codeUnsupportedMediaType  code = "unsupported_media_type"
+	codeValidationFailed      code = "validation_failed"
+	codeUnavailable           code = "unavailable"
+	codeTimeout               code = "timeout"
+	codeOutcomeUnknown        code = "outcome_unknown"
+	codeNotDurableYet         code = "not_durable_yet"
+	codeInternal              code = "internal"
 )
 
 // codes is the one table of problems: what each means in HTTP.
@@ -40,25 +42,27 @@ var codes = map[code]struct {
 	status int
 	title  string
 }{
-	codeMalformedJSON:        {http.StatusBadRequest, "The body is not JSON"},
-	codeInvalidBody:          {http.StatusBadRequest, "The body does not have the right form"},
-	codeInvalidParameter:     {http.StatusBadRequest, "A parameter is wrong"},
-	codeInvalidHeader:        {http.StatusBadRequest, "A header is wrong"},
-	codeUnknownBackend:       {http.StatusBadRequest, "There is no such backend"},
-	codeInvalidValue:         {http.StatusBadRequest, "The database cannot store a value"},
-	codeNotFound:             {http.StatusNotFound, "There is no such employee"},
-	codeRouteNotFound:        {http.StatusNotFound, "There is nothing at this path"},
-	codeMethodNotAllowed:     {http.StatusMethodNotAllowed, "The method does not fit the path"},
-	codeAlreadyExists:        {http.StatusConflict, "The employee exists already"},
-	codePreconditionFailed:   {http.StatusPreconditionFailed, "The employee is not as the precondition asks"},
-	codeBodyTimeout:          {http.StatusRequestTimeout, "The body did not come in time"},
-	codeBodyTooLarge:         {http.StatusRequestEntityTooLarge, "The body is too large"},
-	codeUnsupportedMediaType: {http.StatusUnsupportedMediaType, "The body's media type is not understood"},
-	codeValidationFailed:     {http.StatusUnprocessableEntity, "The employee breaks a rule"},
-	codeUnavailable:          {http.StatusServiceUnavailable, "The backend cannot serve now"},
-	codeTimeout:              {http.StatusGatewayTimeout, "The deadline passed; nothing was written"},
-	codeOutcomeUnknown:       {http.StatusGatewayTimeout, "The write may or may not have been done"},
-	codeInternal:             {http.StatusInternalServerError, "The gateway failed"},
+	codeMalformedJSON:         {http.StatusBadRequest, "The body is not JSON"},
+	codeInvalidBody:           {http.StatusBadRequest, "The body does not have the right form"},
+	codeInvalidParameter:      {http.StatusBadRequest, "A parameter is wrong"},
+	codeInvalidHeader:         {http.StatusBadRequest, "A header is wrong"},
+	codeUnknownBackend:        {http.StatusBadRequest, "There is no such backend"},
+	codeDurabilityUnavailable: {http.StatusBadRequest, "The backend cannot tell when a write is on disk"},
+	codeInvalidValue:          {http.StatusBadRequest, "The database cannot store a value"},
+	codeNotFound:              {http.StatusNotFound, "There is no such employee"},
+	codeRouteNotFound:         {http.StatusNotFound, "There is nothing at this path"},
+	codeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method does not fit the path"},
+	codeAlreadyExists:         {http.StatusConflict, "The employee exists already"},
+	codePreconditionFailed:    {http.StatusPreconditionFailed, "The employee is not as the precondition asks"},
+	codeBodyTimeout:           {http.StatusRequestTimeout, "The body did not come in time"},
+	codeBodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large"},
+	codeUnsupportedMediaType:  {http.StatusUnsupportedMediaType, "The body's media type is not understood"},
+	codeValidationFailed:      {http.StatusUnprocessableEntity, "The employee breaks a rule"},
+	codeUnavailable:           {http.StatusServiceUnavailable, "The backend cannot serve now"},
+	codeTimeout:               {http.StatusGatewayTimeout, "The deadline passed; nothing was written"},
+	codeOutcomeUnknown:        {http.StatusGatewayTimeout, "The write may or may not have been done"},
+	codeNotDurableYet:         {http.StatusGatewayTimeout, "The write is done, but not known to be on disk"},
+	codeInternal:              {http.StatusInternalServerError, "The gateway failed"},
 }
 
 // retryAfterSeconds is what a client is asked to wait when a backend is not
@@ -129,11 +133,14 @@ func (p *problem) withHeader(name, value string) *problem {
 func toProblem(err error) *problem {
 	var p *problem
 	var tooLarge *http.MaxBytesError
+	var notOnDisk *notOnDiskError
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &tooLarge):
 		return newProblem(codeBodyTooLarge, fmt.Sprintf("a body may hold %d bytes", tooLarge.Limit)).withHeader("Connection", "close")
+	case errors.As(err, &notOnDisk):
+		return newProblem(codeNotDurableYet, "the write is committed in the memory of the data nodes, but not known to be on disk; do not repeat it, it is done")
 	// Unknown comes first: it must never be taken for a promise that nothing
 	// was done.
 	case errors.Is(err, store.ErrUnknownOutcome):

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,10 +19,13 @@ type exchange struct {
 	ctx   context.Context // carries the deadline
 	store store.Employees // nil where the request takes no road
 	road  string          // the backend's name
-	spent time.Duration   // in the store
+	spent time.Duration   // in the store, waitedForDisk included
 	begun time.Time
 
-	bodyRead bool // to its end
+	bodyRead      bool // to its end
+	asked         bool // the store was
+	waitedForDisk time.Duration
+	comparison    *comparison // nil where no other road is asked
 }
 
 // handler answers one exchange or returns what went wrong; see toProblem.
@@ -37,56 +39,20 @@ func (s *server) plain(h handler) http.HandlerFunc {
 	}
 }
 
-// onRoad adapts a handler that takes a road. The deadline ends it, and nothing
-// else: net/http takes a client that has closed its sending side for one that
-// has left, and a write that is cut off ends with an unknown outcome and a
-// broken connection to the database.
-func (s *server) onRoad(h handler) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.requestTimeout)
-		defer cancel()
-		x := &exchange{w: w, r: r, ctx: ctx, begun: time.Now()}
-		w.Header().Set("Vary", "X-Backend")
-		if err := s.chooseRoad(x); err != nil {
-			s.finish(x, err)
-			return
-		}
-		s.finish(x, h(x))
-	}
-}
-
-// chooseRoad finds the backend that the header X-Backend names.
-func (s *server) chooseRoad(x *exchange) error {
-	names := x.r.Header.Values("X-Backend")
-	if len(names) > 1 {
-		return newProblem(codeInvalidHeader, "the header X-Backend must be given once", headerFault("X-Backend", "repeated", "must be given once"))
-	}
-	var wanted string
-	if len(names) == 1 {
-		wanted = names[0]
-	}
-	name, backend, ok := s.backends.Lookup(wanted)
-	if !ok {
-		return newProblem(codeUnknownBackend, "X-Backend must be one of: "+strings.Join(s.backends.Names(), ", "))
-	}
-	x.store, x.road = backend, name
-	infoOf(x.r.Context()).road = name
-	x.w.Header().Set("X-Backend", name)
-	return nil
-}
-
 // finish writes the problem where the handler returned an error.
 func (s *server) finish(x *exchange, err error) {
 	if err == nil {
 		return
 	}
-	infoOf(x.r.Context()).cause = err
-	x.problem(toProblem(err))
+	p, info := toProblem(err), infoOf(x.r.Context())
+	info.cause, info.problem = err, p.Code
+	x.problem(p)
 }
 
 // timed counts the time until the returned function is called as spent in the
 // store.
 func (x *exchange) timed() (done func()) {
+	x.asked = true
 	begun := time.Now()
 	return func() { x.spent += time.Since(begun) }
 }
@@ -94,8 +60,11 @@ func (x *exchange) timed() (done func()) {
 // send writes the answer: body may be nil.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	h := x.w.Header()
+	if x.comparison != nil && x.asked {
+		x.comparison.conclude(x, answer{status: status, etag: h.Get("ETag"), body: body})
+	}
 	if x.road != "" {
-		h.Set("Server-Timing", serverTiming(x.road, x.spent, time.Since(x.begun)))
+		h.Set("Server-Timing", x.serverTiming())
 	}
 	if x.r.ContentLength != 0 && !x.bodyRead {
 		// net/http would wait for the rest of the body before it answers.
@@ -110,8 +79,26 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-func serverTiming(road string, spent, total time.Duration) string {
-	return fmt.Sprintf("backend;desc=%q;dur=%.3f, total;dur=%.3f", road, milliseconds(spent), milliseconds(total))
+// serverTiming lists what the exchange cost, in milliseconds.
+func (x *exchange) serverTiming() string {
+	text := make([]byte, 0, 128)
+	text = append(text, `backend;desc="`...)
+	text = append(text, x.road...)
+	text = appendDuration(append(text, `";dur=`...), x.spent-x.waitedForDisk)
+	if x.waitedForDisk > 0 {
+		text = appendDuration(append(text, `, disk;dur=`...), x.waitedForDisk)
+	}
+	if x.comparison != nil && x.comparison.concluded {
+		text = append(text, `, compare;desc="`...)
+		text = append(text, x.comparison.road...)
+		text = appendDuration(append(text, `";dur=`...), x.comparison.took)
+	}
+	return string(appendDuration(append(text, `, total;dur=`...), time.Since(x.begun)))
+}
+
+// appendDuration appends milliseconds with three decimals.
+func appendDuration(dst []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(dst, milliseconds(d), 'f', 3, 64)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -9,20 +9,40 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// requestMetrics counts and times requests.
+// requestMetrics counts and times requests and comparisons.
 type requestMetrics struct {
-	seconds *prometheus.HistogramVec
+	seconds         *prometheus.HistogramVec
+	problems        *prometheus.CounterVec
+	comparisons     *prometheus.CounterVec
+	comparedSeconds *prometheus.HistogramVec
 }
 
+// secondsBuckets go from 100 µs, a read over the native road, to the deadline.
+var secondsBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+
 func newRequestMetrics(registerer prometheus.Registerer) *requestMetrics {
-	m := &requestMetrics{seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "ndbgate_http_request_duration_seconds",
-		Help: "Time from the end of a request's header to the end of its answer.",
-		// From 100 µs, a read over the native road, to the deadline.
-		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-	}, []string{"method", "route", "backend", "status"})}
+	m := &requestMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "ndbgate_http_request_duration_seconds",
+			Help:    "Time from the end of a request's header to the end of its answer.",
+			Buckets: secondsBuckets,
+		}, []string{"method", "route", "backend", "status"}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ndbgate_http_problems_total",
+			Help: "Answers that were problems, by their code.",
+		}, []string{"backend", "code"}),
+		comparisons: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ndbgate_comparisons_total",
+			Help: "Reads with X-Backend-Compare, by the backend that answered, the one compared with, and the result.",
+		}, []string{"backend", "compared", "result"}),
+		comparedSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "ndbgate_comparison_duration_seconds",
+			Help:    "Time of the backend that an answer was compared with.",
+			Buckets: secondsBuckets,
+		}, []string{"backend", "compared"}),
+	}
 	if registerer != nil {
-		registerer.MustRegister(m.seconds)
+		registerer.MustRegister(m.seconds, m.problems, m.comparisons, m.comparedSeconds)
 	}
 	return m
 }
@@ -32,9 +52,12 @@ var knownMethods = []string{
 	http.MethodDelete, http.MethodOptions,
 }
 
-func (m *requestMetrics) observe(method, route, road string, status int, elapsed time.Duration) {
+func (m *requestMetrics) observe(method, route string, info *requestInfo, status int, elapsed time.Duration) {
 	if !slices.Contains(knownMethods, method) {
 		method = "other" // A client can invent methods without end.
 	}
-	m.seconds.WithLabelValues(method, route, road, strconv.Itoa(status)).Observe(elapsed.Seconds())
+	m.seconds.WithLabelValues(method, route, info.road, strconv.Itoa(status)).Observe(elapsed.Seconds())
+	if info.problem != "" {
+		m.problems.WithLabelValues(info.road, string(info.problem)).Inc()
+	}
 }

@@ -17,9 +17,10 @@ import (
 // requestInfo collects what the access log and the metrics tell of a request.
 // One goroutine, that of the request, uses it.
 type requestInfo struct {
-	id    string
-	road  string // the backend taken, if any
-	cause error  // what went wrong, for the log alone
+	id      string
+	road    string // the backend taken, if any
+	problem code   // of the answer, if it is one
+	cause   error  // what went wrong, for the log alone
 }
 
 type infoKey struct{}
@@ -41,7 +42,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		// Deferred, so that an answer that is cut off is logged too.
 		defer func() {
 			status, elapsed, route := finalStatus(wrapped), time.Since(begun), routeOf(ctx)
-			s.metrics.observe(r.Method, route, info.road, status, elapsed)
+			s.metrics.observe(r.Method, route, info, status, elapsed)
 			s.logRequest(r, info, route, status, wrapped.BytesWritten(), elapsed)
 		}()
 		next.ServeHTTP(wrapped, r.WithContext(ctx))
@@ -109,7 +110,7 @@ func (s *server) recoverPanics(next http.Handler) http.Handler {
 				panic(v)
 			}
 			x := &exchange{w: w, r: r, ctx: r.Context(), begun: time.Now()}
-			s.log.ErrorContext(r.Context(), "panic", "request_id", infoOf(r.Context()).id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			s.logPanic(r.Context(), v)
 			if wrapped, ok := w.(middleware.WrapResponseWriter); ok && wrapped.Status() != 0 {
 				// Half an answer is out: cut the connection, so that the client
 				// does not take it for a whole one.
@@ -119,6 +120,11 @@ func (s *server) recoverPanics(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// logPanic is called where v was recovered, so that the stack is still there.
+func (s *server) logPanic(ctx context.Context, v any) {
+	s.log.ErrorContext(ctx, "panic", "request_id", infoOf(ctx).id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 }
 
 func routeNotFound(*exchange) error {

@@ -11,6 +11,8 @@ var (
 		"Connections of a backend to a node, by what they do.", []string{"backend", "node", "state"}, nil)
 	poolConnectionsMax = prometheus.NewDesc("ndbgate_pool_connections_max",
 		"The most connections of a backend to a node at once.", []string{"backend", "node"}, nil)
+	poolWaiting = prometheus.NewDesc("ndbgate_pool_waiting",
+		"Requests that wait for a connection now.", []string{"backend", "node"}, nil)
 	poolWaits = prometheus.NewDesc("ndbgate_pool_waits_total",
 		"Requests that had to wait for a connection.", []string{"backend", "node"}, nil)
 	poolWaitSeconds = prometheus.NewDesc("ndbgate_pool_wait_seconds_total",
@@ -19,6 +21,10 @@ var (
 		"1 while the node serves, 0 from a failure until it answers again.", []string{"backend", "node"}, nil)
 	backendUp = prometheus.NewDesc("ndbgate_backend_up",
 		"1 while the backend serves, as far as is known.", []string{"backend"}, nil)
+	backendRetries = prometheus.NewDesc("ndbgate_backend_retries_total",
+		"Times that a call which surely was not done was made once more.", []string{"backend"}, nil)
+	backendUnknown = prometheus.NewDesc("ndbgate_backend_unknown_outcomes_total",
+		"Writes of which nobody knows whether they were done.", []string{"backend"}, nil)
 )
 
 // poolCollector reads the pools when it is asked, so nothing has to keep the
@@ -34,7 +40,10 @@ func NewPoolCollector(backends *store.Registry) prometheus.Collector {
 
 // Describe implements prometheus.Collector.
 func (c *poolCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{poolConnections, poolConnectionsMax, poolWaits, poolWaitSeconds, nodeUp, backendUp} {
+	for _, desc := range []*prometheus.Desc{
+		poolConnections, poolConnectionsMax, poolWaiting, poolWaits, poolWaitSeconds, nodeUp,
+		backendUp, backendRetries, backendUnknown,
+	} {
 		descs <- desc
 	}
 }
@@ -45,6 +54,11 @@ func (c *poolCollector) Collect(metrics chan<- prometheus.Metric) {
 		_, backend, _ := c.backends.Lookup(name)
 		status := backend.Status()
 		metrics <- prometheus.MustNewConstMetric(backendUp, prometheus.GaugeValue, oneIf(status.Up), name)
+		if counting, ok := backend.(store.Counting); ok {
+			counters := counting.Counters()
+			metrics <- prometheus.MustNewConstMetric(backendRetries, prometheus.CounterValue, float64(counters.Retries), name)
+			metrics <- prometheus.MustNewConstMetric(backendUnknown, prometheus.CounterValue, float64(counters.UnknownOutcomes), name)
+		}
 		for _, node := range byAddress(status.Nodes) {
 			collectNode(metrics, name, node)
 		}
@@ -58,6 +72,7 @@ func collectNode(metrics chan<- prometheus.Metric, backend string, node store.No
 	gauge(poolConnections, float64(node.InUse), "in_use")
 	gauge(poolConnections, float64(node.Idle), "idle")
 	gauge(poolConnectionsMax, float64(node.Max))
+	gauge(poolWaiting, float64(node.Waiting))
 	gauge(nodeUp, oneIf(node.Up))
 	metrics <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(node.Waits), backend, node.Address)
 	metrics <- prometheus.MustNewConstMetric(poolWaitSeconds, prometheus.CounterValue, node.WaitTime.Seconds(), backend, node.Address)
@@ -80,6 +95,7 @@ func byAddress(nodes []store.NodeStatus) []store.NodeStatus {
 		m.Max += node.Max
 		m.InUse += node.InUse
 		m.Idle += node.Idle
+		m.Waiting += node.Waiting
 		m.Waits += node.Waits
 		m.WaitTime += node.WaitTime
 	}

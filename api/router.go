@@ -4,6 +4,7 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -22,11 +23,13 @@ type Options struct {
 	IDs            *store.IDs            // default: a new source on the system's clock
 	RequestTimeout time.Duration         // deadline of one request; default 10 s
 	MaxBodyBytes   int64                 // longest request body; default 64 KiB
+	MaxComparisons int                   // reads that ask a second road at once; default 32
 }
 
 const (
 	defaultRequestTimeout = 10 * time.Second
 	defaultMaxBodyBytes   = 64 << 10
+	defaultMaxComparisons = 32 // half of a pool, so that a slow road still serves others
 )
 
 // New returns the handler of the public listener. It registers its metrics, so
@@ -42,13 +45,14 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 	r.NotFound(s.plain(routeNotFound))
 	r.MethodNotAllowed(s.plain(methodNotAllowed(r)))
 
-	r.Post("/v1/employees", s.onRoad(s.createEmployee))
-	r.Get("/v1/employees", s.onRoad(s.listEmployees))
-	r.Get("/v1/employees/{id}", s.onRoad(s.getEmployee))
-	r.Put("/v1/employees/{id}", s.onRoad(s.saveEmployee))
-	r.Patch("/v1/employees/{id}", s.onRoad(s.patchEmployee))
-	r.Delete("/v1/employees/{id}", s.onRoad(s.deleteEmployee))
+	r.Post("/v1/employees", s.writing(s.createEmployee))
+	r.Get("/v1/employees", s.reading(s.listEmployees))
+	r.Get("/v1/employees/{id}", s.reading(s.getEmployee))
+	r.Put("/v1/employees/{id}", s.writing(s.saveEmployee))
+	r.Patch("/v1/employees/{id}", s.writing(s.patchEmployee))
+	r.Delete("/v1/employees/{id}", s.writing(s.deleteEmployee))
 	r.Get("/v1/backends", s.plain(s.listBackends))
+	r.Get("/v1/cluster", s.plain(s.getCluster))
 
 	r.Get("/openapi.yaml", serveSpec())
 	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently).ServeHTTP)
@@ -64,6 +68,7 @@ type server struct {
 	metrics        *requestMetrics
 	requestTimeout time.Duration
 	maxBodyBytes   int64
+	comparing      chan struct{} // holds one for each comparison that runs
 }
 
 func newServer(backends *store.Registry, opts Options) *server {
@@ -74,6 +79,7 @@ func newServer(backends *store.Registry, opts Options) *server {
 		metrics:        newRequestMetrics(opts.Metrics),
 		requestTimeout: opts.RequestTimeout,
 		maxBodyBytes:   opts.MaxBodyBytes,
+		comparing:      make(chan struct{}, cmp.Or(opts.MaxComparisons, defaultMaxComparisons)),
 	}
 	if s.ids == nil {
 		s.ids = store.NewIDs(nil)

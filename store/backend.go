@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -38,57 +37,9 @@ type NodeStatus struct {
 	Max      int    // the most connections at once
 	InUse    int
 	Idle     int
+	Waiting  int           // requests that wait for a connection now
 	Waits    int64         // requests that had to wait for a connection
 	WaitTime time.Duration // sum of those waits
-}
-
-// Registry holds the configured backends by name. It is filled before it is
-// used; from then on it is safe for concurrent use.
-type Registry struct {
-	names       []string
-	backends    map[string]Backend
-	defaultName string
-}
-
-// NewRegistry returns a registry whose Default is the backend of that name.
-func NewRegistry(defaultName string) *Registry {
-	return &Registry{backends: map[string]Backend{}, defaultName: defaultName}
-}
-
-// Add puts a backend under a name; it panics where the name is taken.
-func (r *Registry) Add(name string, b Backend) {
-	if _, taken := r.backends[name]; taken {
-		panic("store: two backends named " + name)
-	}
-	r.names = append(r.names, name)
-	r.backends[name] = b
-}
-
-// Lookup finds a backend by its name; the empty name means the default.
-func (r *Registry) Lookup(name string) (found string, b Backend, ok bool) {
-	if name == "" {
-		name = r.defaultName
-	}
-	b, ok = r.backends[name]
-	return name, b, ok
-}
-
-// Default is the name of the backend for requests that choose none.
-func (r *Registry) Default() string { return r.defaultName }
-
-// Names lists the backends in the order in which they were added. The slice
-// must not be changed.
-func (r *Registry) Names() []string { return r.names }
-
-// Close closes all backends and joins their errors.
-func (r *Registry) Close() error {
-	var errs []error
-	for _, name := range r.names {
-		if err := r.backends[name].Close(); err != nil {
-			errs = append(errs, fmt.Errorf("close backend %s: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Unavailable is a backend that answers every call with ErrUnavailable and the
@@ -97,7 +48,10 @@ type Unavailable struct {
 	Reason string
 }
 
-var _ Backend = Unavailable{}
+var (
+	_ Backend = Unavailable{}
+	_ Durable = Unavailable{}
+)
 
 func (u Unavailable) err() error { return fmt.Errorf("%w: %s", ErrUnavailable, u.Reason) }
 
@@ -126,6 +80,9 @@ func (u Unavailable) Patch(context.Context, int64, models.EmployeePatch, PatchOp
 
 // Delete returns ErrUnavailable.
 func (u Unavailable) Delete(context.Context, int64, Precondition) error { return u.err() }
+
+// WaitDurable returns ErrUnavailable.
+func (u Unavailable) WaitDurable(context.Context) error { return u.err() }
 
 // Ping returns ErrUnavailable.
 func (u Unavailable) Ping(context.Context) error { return u.err() }

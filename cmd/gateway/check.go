@@ -14,8 +14,9 @@ import (
 	"github.com/ndbgate/ndbgate/store"
 )
 
-// checkTimeout bounds each try of check; all run at the same time.
-const checkTimeout = 3 * time.Second
+// checkTimeout bounds each try of check; all run at the same time. A management
+// server may take 4 s to give a node ID where one was given back just now.
+const checkTimeout = 6 * time.Second
 
 // errNotAllOK says that check printed a backend that failed.
 var errNotAllOK = errors.New("not all backends are ok")
@@ -29,7 +30,7 @@ type finding struct {
 }
 
 // check tries every backend once and prints a line for each. It returns
-// errNotAllOK where one failed, or where there was none to try.
+// errNotAllOK where one failed.
 func check(ctx context.Context, cfg Config, p process) error {
 	roads, err := p.open(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -58,9 +59,6 @@ func tryAll(ctx context.Context, roads []road) []finding {
 }
 
 func try(ctx context.Context, r road) finding {
-	if r.notBuilt != "" {
-		return finding{road: r}
-	}
 	start := time.Now()
 	f := finding{road: r, err: r.backend.Ping(ctx)}
 	f.took = time.Since(start)
@@ -91,8 +89,6 @@ func printFindings(w io.Writer, findings []finding) error {
 func (f *finding) describe() (state, detail string) {
 	took := f.took.Round(time.Millisecond)
 	switch {
-	case f.notBuilt != "":
-		return "skipped", f.notBuilt
 	case errors.Is(f.err, context.DeadlineExceeded):
 		return "failed", fmt.Sprintf("no answer within %v", took)
 	case f.err != nil:
@@ -111,17 +107,10 @@ func plainReason(err error) string {
 }
 
 func verdict(findings []finding) error {
-	tried := 0
 	for _, f := range findings {
 		if f.err != nil {
 			return errNotAllOK
 		}
-		if f.notBuilt == "" {
-			tried++
-		}
-	}
-	if tried == 0 {
-		return errors.New("no backend was tried")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -41,18 +40,6 @@ func checkAdminListen(c *Config) error {
 func isWildcard(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || ip != nil && ip.IsUnspecified()
-}
-
-func checkDefaultBackend(c *Config) error {
-	on := c.backendNames()
-	switch {
-	case len(on) == 0:
-		return errors.New("all backends are switched off; set ndb-connectstring or sql-dsn")
-	case !slices.Contains(on, c.DefaultBackend):
-		return fmt.Errorf("switched on: %s", strings.Join(on, ", "))
-	default:
-		return nil
-	}
 }
 
 // backendNames lists the backends that are not switched off.

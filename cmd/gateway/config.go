@@ -84,7 +84,7 @@ func (c *Config) origin(name string) string {
 
 func (s *setting) problem(value, origin string, err error) string {
 	shown := " " + quoteHarmless(value)
-	if s.secret {
+	if s.secret || s.guarded {
 		shown = ""
 	}
 	detail := ""

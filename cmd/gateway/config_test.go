@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ndbgate/ndbgate/store"
 )
 
 // password must never be seen outside of a DSN.
@@ -36,7 +38,7 @@ func TestLoad_NothingGiven_Defaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9090", DefaultBackend: "ndb",
+		Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9090", DefaultBackends: []store.Share{{Name: "ndb", Weight: 1}},
 		NDBConnectstring: "127.0.0.1:1186", NDBDatabase: "ndbtest", NDBMaxTransactions: 64,
 		SQLDSNs: []string{"root@tcp(127.0.0.1:3306)/ndbtest"}, SQLMaxOpenConns: 64,
 		RequestTimeout: 10 * time.Second, LogLevel: slog.LevelInfo,
@@ -67,7 +69,7 @@ func TestLoad_FlagBeatsEnvironmentBeatsFile(t *testing.T) {
 
 func TestLoad_EverySettingFromEverySource(t *testing.T) {
 	values := map[string]string{
-		"listen": ":1", "admin-listen": "localhost:2", "default-backend": "sql",
+		"listen": ":1", "admin-listen": "localhost:2", "default-backend": "ndb=90,sql=10",
 		"ndb-connectstring": "nodeid=5,mgm1:1186,mgm2", "ndb-database": "other", "ndb-nodeids": "53,54",
 		"ndb-max-transactions": "7", "sql-dsn": "a:b@tcp(h:1)/d c@unix(/run/mysqld.sock)/e", "sql-max-open-conns": "8",
 		"request-timeout": "250ms", "log-level": "warn",
@@ -152,9 +154,10 @@ func TestLoad_Refusals(t *testing.T) {
 		{"unknown backend", []string{"--default-backend=nbd"}, nil, "", []string{`default-backend "nbd" (flag --default-backend): switched on: ndb, sql`}},
 		{"backend off", []string{"--ndb-connectstring="}, nil, "", []string{`default-backend "ndb" (default): switched on: sql`}},
 		{"all backends off", []string{"--ndb-connectstring=", "--sql-dsn="}, nil, "", []string{"all backends are switched off; set ndb-connectstring or sql-dsn"}},
-		{"connectstring", []string{"--ndb-connectstring=host:x"}, nil, "", []string{`ndb-connectstring "host:x" (flag --ndb-connectstring): part 1 of 1 is no host[:port]`}},
-		{"connectstring is a DSN", []string{"--ndb-connectstring=" + dsn}, nil, "", []string{`looks like a DSN`, `part 1 of 1 is no host[:port]`}},
-		{"connectstring is a DSN with commas", []string{"--ndb-connectstring=root:a," + password + ",b@tcp(h:1)/db"}, nil, "", []string{`looks like a DSN`, `part 1 of 3 is no host[:port]`}},
+		{"connectstring", []string{"--ndb-connectstring=host:x"}, nil, "", []string{`ndb-connectstring (flag --ndb-connectstring): part 1 of 1 is no host[:port]; expected [nodeid=N,]host[:port]`}},
+		{"connectstring is a user with a password", []string{"--ndb-connectstring=nodeid=5,root:" + password + ",h:1"}, nil, "", []string{`ndb-connectstring (flag --ndb-connectstring): part 2 of 3 is no host[:port]`}},
+		{"connectstring is a DSN", []string{"--ndb-connectstring=" + dsn}, nil, "", []string{`ndb-connectstring (flag`, `part 1 of 1 is no host[:port]`}},
+		{"connectstring is a DSN with commas", []string{"--ndb-connectstring=root:a," + password + ",b@tcp(h:1)/db"}, nil, "", []string{`ndb-connectstring (flag`, `part 1 of 3 is no host[:port]`}},
 		{"connectstring nodeid", []string{"--ndb-connectstring=nodeid=256,h"}, nil, "", []string{`the nodeid is no number from 1 to 255`}},
 		{"connectstring host", []string{"--ndb-connectstring=nodeid=5"}, nil, "", []string{`a host is missing`}},
 		{"connectstring comma", []string{"--ndb-connectstring=h,"}, nil, "", []string{`part 2 of 2 is no host[:port]`}},

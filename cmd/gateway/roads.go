@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/ndbapi"
 	"github.com/ndbgate/ndbgate/store/sqlstore"
 )
 
@@ -13,22 +14,23 @@ type road struct {
 	name    string
 	address string // where it was told to connect, without secrets
 	backend store.Backend
-
-	// notBuilt is why this program has no code for the road; empty where it
-	// has. The backend is then a store.Unavailable.
-	notBuilt string
 }
 
 // openRoads opens every backend that is not switched off. None waits for its
 // database.
 func openRoads(cfg Config, logger *slog.Logger) ([]road, error) {
 	var roads []road
+	var native *ndbapi.Store // nil: switched off
 	for _, name := range cfg.backendNames() {
 		switch name {
 		case ndbName:
-			roads = append(roads, openNDB(cfg))
+			var err error
+			if native, err = openNDB(cfg, logger); err != nil {
+				return nil, err
+			}
+			roads = append(roads, road{name: ndbName, address: cfg.NDBConnectstring, backend: native})
 		case sqlName:
-			r, err := openSQL(cfg, logger)
+			r, err := openSQL(cfg, logger, native)
 			if err != nil {
 				return nil, err
 			}
@@ -38,18 +40,32 @@ func openRoads(cfg Config, logger *slog.Logger) ([]road, error) {
 	return roads, nil
 }
 
-func openNDB(cfg Config) road {
-	return road{
-		name: ndbName, address: cfg.NDBConnectstring,
-		backend:  store.Unavailable{Reason: "the native road is not part of this build yet"},
-		notBuilt: "not part of this build yet",
+func openNDB(cfg Config, logger *slog.Logger) (*ndbapi.Store, error) {
+	s, err := ndbapi.Open(ndbapi.Config{
+		Connectstring: cfg.NDBConnectstring, Database: cfg.NDBDatabase, NodeIDs: cfg.NDBNodeIDs,
+		MaxTransactions: cfg.NDBMaxTransactions, Logger: logger.With("backend", ndbName),
+	})
+	if err != nil {
+		setting := findSetting("ndb-connectstring")
+		return nil, &ConfigError{Problems: []string{setting.problem("", cfg.origin(setting.name), err)}}
 	}
+	return s, nil
 }
 
-func openSQL(cfg Config, logger *slog.Logger) (road, error) {
-	s, err := sqlstore.Open(sqlstore.Config{
+// openSQL opens the SQL road. Only the native road, nil where it is switched
+// off, can tell what is on disk, also of that which the SQL nodes have written.
+func openSQL(cfg Config, logger *slog.Logger, native *ndbapi.Store) (road, error) {
+	c := sqlstore.Config{
 		DSNs: cfg.SQLDSNs, MaxOpenConns: cfg.SQLMaxOpenConns, StatementTimeout: cfg.RequestTimeout, Logger: logger.With("backend", sqlName),
-	})
+	}
+	if native != nil {
+		c.WaitDurable = native.WaitAllDurable
+		c.CheckDurable = func() error {
+			_, err := native.Client()
+			return err
+		}
+	}
+	s, err := sqlstore.Open(c)
 	if err != nil {
 		setting := findSetting("sql-dsn")
 		return road{}, &ConfigError{Problems: []string{setting.problem("", cfg.origin(setting.name), err)}}
@@ -62,7 +78,7 @@ func openSQL(cfg Config, logger *slog.Logger) (road, error) {
 }
 
 func newRegistry(cfg Config, roads []road) *store.Registry {
-	backends := store.NewRegistry(cfg.DefaultBackend)
+	backends := store.NewWeightedRegistry(cfg.DefaultBackends)
 	for _, r := range roads {
 		backends.Add(r.name, r.backend)
 	}

@@ -58,10 +58,6 @@ func run(ctx context.Context, cfg Config, p process) error {
 		return errors.Join(err, public.Close(), admin.Close())
 	}
 	for _, r := range roads {
-		if r.notBuilt != "" {
-			logger.Warn("backend cannot serve", "backend", r.name, "reason", r.notBuilt)
-			continue
-		}
 		logger.Info("backend", "backend", r.name, "address", r.address)
 	}
 	backends := newRegistry(cfg, roads)
@@ -113,6 +109,7 @@ func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gat
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		api.NewPoolCollector(backends),
+		api.NewClusterCollector(backends),
 	)
 	draining := new(atomic.Bool)
 	errorLog := slog.NewLogLogger(logger.Handler(), slog.LevelWarn)

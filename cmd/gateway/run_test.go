@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ndbgate/ndbgate/store"
 	"github.com/ndbgate/ndbgate/store/memstore"
 )
 
 func TestServe_AnswersAndStops(t *testing.T) {
-	s := serveInTest(t, opens(openNDB(Config{}), road{name: "sql", backend: &memstore.Store{}}))
+	s := serveInTest(t, opens(road{name: "ndb", backend: store.Unavailable{Reason: "down"}}, road{name: "sql", backend: &memstore.Store{}}))
 	for _, url := range []string{s.public + "/v1/employees", s.admin + "/livez", s.admin + "/readyz", s.admin + "/metrics"} {
 		if status, body := mustGet(t, url); status != http.StatusOK {
 			t.Errorf("%s: got %d %s, want 200", url, status, body)
@@ -164,7 +165,7 @@ func TestServe_BusyPort_NamesTheSetting(t *testing.T) {
 
 func TestServe_BackendDownAtStart_ServesAndTellsNoPassword(t *testing.T) {
 	address := deadAddress(t)
-	s := serveInTest(t, openRoads, "--sql-dsn=root:"+password+"@tcp("+address+")/ndbtest?timeout=1s", "--log-level=debug")
+	s := serveInTest(t, openRoads, "--sql-dsn=root:"+password+"@tcp("+address+")/ndbtest?timeout=1s", "--ndb-connectstring="+address, "--log-level=debug")
 	var seen strings.Builder
 	for _, test := range []struct {
 		url    string

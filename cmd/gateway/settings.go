@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ndbgate/ndbgate/store"
 )
 
 // Config is every setting of the gateway. Load makes one that is valid.
 type Config struct {
 	Listen             string
 	AdminListen        string
-	DefaultBackend     string
+	DefaultBackends    []store.Share
 	NDBConnectstring   string // empty: no backend ndb
 	NDBDatabase        string
 	NDBNodeIDs         []int // empty: the management server chooses
@@ -52,6 +54,7 @@ type setting struct {
 	list     string // separator of a setting with several values, else empty
 	types    []string
 	secret   bool // the value is never shown
+	guarded  bool // a value that check refuses is not shown: it may be a user with a password
 
 	parse func(c *Config, value string) error // an error adds to want, or is errWant
 	show  func(c *Config) string              // the value as parse takes it
@@ -72,10 +75,8 @@ var settings = []setting{
 		func(c *Config) *string { return &c.Listen }, func(c *Config) error { return checkListen(c.Listen) }),
 	text("admin-listen", "127.0.0.1:9090", "address of health and metrics", "host:port other than the one of listen, such as 127.0.0.1:9090",
 		func(c *Config) *string { return &c.AdminListen }, checkAdminListen),
-	text("default-backend", ndbName, "road of requests that choose none", "a backend that is switched on",
-		func(c *Config) *string { return &c.DefaultBackend }, checkDefaultBackend),
-	text("ndb-connectstring", "127.0.0.1:1186", "management servers, comma-separated", "[nodeid=N,]host[:port][,host[:port]...], or nothing to switch the backend off",
-		func(c *Config) *string { return &c.NDBConnectstring }, func(c *Config) error { return checkConnectstring(c.NDBConnectstring) }),
+	defaultBackend(),
+	ndbConnectstring(),
 	text("ndb-database", "ndbtest", "database of the table", "a name of 1 to 64 characters",
 		func(c *Config) *string { return &c.NDBDatabase }, checkDatabase),
 	nodeIDs(),
@@ -94,6 +95,14 @@ func text(name, fallback, help, want string, field func(*Config) *string, check 
 		show:  func(c *Config) string { return *field(c) },
 		check: check,
 	}
+}
+
+func ndbConnectstring() setting {
+	s := text("ndb-connectstring", "127.0.0.1:1186", "management servers, comma-separated",
+		"[nodeid=N,]host[:port][,host[:port]...], or nothing to switch the backend off",
+		func(c *Config) *string { return &c.NDBConnectstring }, func(c *Config) error { return checkConnectstring(c.NDBConnectstring) })
+	s.guarded = true
+	return s
 }
 
 func number(name, fallback, help string, field func(*Config) *int) setting {

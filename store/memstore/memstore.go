@@ -12,6 +12,7 @@ import (
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/internal/columnrule"
 )
 
 // Store keeps employees in memory. The zero value is ready for use.
@@ -158,11 +159,7 @@ func checkCharset(e *models.Employee, set []models.Property) error {
 	for _, p := range set {
 		text, _ := p.Value(e).(string)
 		if strings.ContainsFunc(text, func(r rune) bool { return r > 0xFFFF }) {
-			broken.Fields = append(broken.Fields, models.FieldError{
-				Property: p.Name,
-				Rule:     "charset",
-				Message:  "must hold only characters that the column's character set can store",
-			})
+			broken.Fields = append(broken.Fields, columnrule.Broken(p.Name, columnrule.Charset))
 		}
 	}
 	if len(broken.Fields) > 0 {

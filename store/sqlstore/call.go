@@ -43,6 +43,9 @@ func (s *Store) do(ctx context.Context, c call, try func(db *gorm.DB) error) err
 		if n == nil {
 			break
 		}
+		if len(asked) > 0 {
+			s.retries.Add(1)
+		}
 		asked = append(asked, n)
 		a, cause := s.attempt(ctx, n, &c, s.next(first, asked) != nil, try)
 		if cause == nil {
@@ -54,6 +57,9 @@ func (s *Store) do(ctx context.Context, c call, try func(db *gorm.DB) error) err
 			n.fail(f.cause)
 		} else if f.doubtful {
 			n.suspect()
+		}
+		if f.kind == store.ErrUnknownOutcome {
+			s.unknown.Add(1)
 		}
 		err = c.error(n.address, f.kind, f.cause)
 		if !f.elsewhere || ctx.Err() != nil {
@@ -91,6 +97,8 @@ func (s *Store) attempt(ctx context.Context, n *node, c *call, others bool, try 
 		ctx, cancel = context.WithTimeoutCause(ctx, time.Until(deadline)/2, errSilent)
 		defer cancel()
 	}
+	n.calls.Add(1)
+	defer n.calls.Add(-1)
 	a := n.begin(ctx)
 	defer n.end(a)
 	defer context.AfterFunc(s.closing, func() { a.cancel(errClosed) })()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/internal/columnrule"
 )
 
 // charsetsAge is how long what was learnt of the columns is taken for true.
@@ -38,7 +39,7 @@ func (n *node) checkCharsets(db *gorm.DB, columns *columns, c *call) error {
 			return err
 		}
 		if canStore, ok := repertoires[known[columns.of(p)]]; ok && !holdsAll(canStore, text) {
-			broken.Fields = append(broken.Fields, fieldError(p, "charset"))
+			broken.Fields = append(broken.Fields, columnrule.Broken(p.Name, columnrule.Charset))
 		}
 	}
 	if len(broken.Fields) == 0 {

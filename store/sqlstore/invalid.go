@@ -8,6 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store/internal/columnrule"
 )
 
 // columnInMessage finds the column in "Data too long for column 'first' at
@@ -18,29 +19,17 @@ var columnInMessage = regexp.MustCompile(`[Cc]olumn '([^']+)'`)
 // utf8mb4_general_ci into utf8mb3_general_ci impossible for parameter".
 var charsetInMessage = regexp.MustCompile(`into ([0-9a-z]+)`)
 
-var ruleMessages = map[string]string{
-	"charset":      "must hold only characters that the column's character set can store",
-	"max":          "must not be longer than its column",
-	"notnull":      "must not be null",
-	"range":        "must be in the range of its column",
-	"storabledate": "must be a date that its column can store",
-}
-
 // invalid puts a *models.ValidationError before the cause where the property is
 // known.
 func (s *Store) invalid(c *call, err *mysql.MySQLError, rule string) error {
 	broken := &models.ValidationError{}
 	for _, p := range s.guilty(c, err, rule) {
-		broken.Fields = append(broken.Fields, fieldError(p, rule))
+		broken.Fields = append(broken.Fields, columnrule.Broken(p.Name, rule))
 	}
 	if len(broken.Fields) == 0 {
 		return scrub(err)
 	}
 	return fmt.Errorf("%w: %w", broken, scrub(err))
-}
-
-func fieldError(p models.Property, rule string) models.FieldError {
-	return models.FieldError{Property: p.Name, Rule: rule, Message: ruleMessages[rule]}
 }
 
 func (s *Store) guilty(c *call, err *mysql.MySQLError, rule string) []models.Property {
@@ -49,7 +38,7 @@ func (s *Store) guilty(c *call, err *mysql.MySQLError, rule string) []models.Pro
 			return []models.Property{p}
 		}
 	}
-	if rule != "charset" || c.values == nil {
+	if rule != columnrule.Charset || c.values == nil {
 		return nil
 	}
 	// For a bound parameter the server names no column, only the character

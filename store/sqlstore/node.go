@@ -38,6 +38,7 @@ type node struct {
 
 	opened     time.Time
 	open       atomic.Int64 // connections of the pool
+	calls      atomic.Int64 // that have a connection or wait for one
 	waiting    waiting
 	lastAnswer atomic.Int64 // on clock
 	silent     atomic.Bool  // what it was asked is unanswered for too long
@@ -216,6 +217,7 @@ func (n *node) status() store.NodeStatus {
 		Max:      stats.MaxOpenConnections,
 		InUse:    stats.InUse,
 		Idle:     stats.Idle,
+		Waiting:  max(0, int(n.calls.Load())-stats.InUse), // two numbers of almost the same instant
 		Waits:    stats.WaitCount,
 		WaitTime: stats.WaitDuration,
 	}

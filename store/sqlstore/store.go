@@ -41,6 +41,14 @@ type Config struct {
 	// wait for locks, or read. It is meant to be about the longest deadline of
 	// a call: what goes on after that is of no use. Default 10 s.
 	StatementTimeout time.Duration
+
+	// WaitDurable returns once everything that any SQL node has committed before
+	// the call is on disk in the cluster, which no SQL node can tell. Nil: the
+	// road cannot wait for that.
+	WaitDurable func(ctx context.Context) error
+	// CheckDurable tells why WaitDurable would fail now, without a round trip;
+	// see store.CheckDurable. Default: there is never a reason.
+	CheckDurable func() error
 }
 
 const (
@@ -83,12 +91,21 @@ type Store struct {
 	turn    atomic.Uint64
 	saves   atomic.Int64 // numbers the upserts, see upsert
 
+	waitDurable  func(context.Context) error // nil: cannot be told
+	checkDurable func() error                // may be nil
+	retries      atomic.Uint64
+	unknown      atomic.Uint64 // outcomes
+
 	closing   context.Context // done once Close was called
 	close     context.CancelFunc
 	listening sync.WaitGroup
 }
 
-var _ store.Backend = (*Store)(nil)
+var (
+	_ store.Backend  = (*Store)(nil)
+	_ store.Durable  = (*Store)(nil)
+	_ store.Counting = (*Store)(nil)
+)
 
 // Open returns a store without waiting for any SQL node: what is down is found
 // out in the background and by the first calls. The caller must Close it.
@@ -103,7 +120,7 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{columns: columns}
+	s := &Store{columns: columns, waitDurable: cfg.WaitDurable, checkDurable: cfg.CheckDurable}
 	s.closing, s.close = context.WithCancel(context.Background())
 	for i, dsn := range cfg.DSNs {
 		n, err := openNode(s.closing, dsn, cmp.Or(cfg.Table, columns.table), &cfg)
@@ -135,6 +152,34 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err
+}
+
+var errNeverDurable = errors.New("the SQL road alone cannot tell when a commit is on disk")
+
+// CheckDurable tells why WaitDurable would fail now; see store.CheckDurable.
+func (s *Store) CheckDurable() error {
+	switch {
+	case s.waitDurable == nil:
+		return errNeverDurable
+	case s.checkDurable != nil:
+		return s.checkDurable()
+	default:
+		return nil
+	}
+}
+
+// WaitDurable implements store.Durable by the function of the Config.
+func (s *Store) WaitDurable(ctx context.Context) error {
+	if s.waitDurable == nil {
+		return errNeverDurable
+	}
+	return s.waitDurable(ctx)
+}
+
+// Counters implements store.Counting. A retry is a call that went on to another
+// SQL node, or an upsert whose row was deleted under it.
+func (s *Store) Counters() store.Counters {
+	return store.Counters{Retries: s.retries.Load(), UnknownOutcomes: s.unknown.Load()}
 }
 
 // Status implements store.Backend.

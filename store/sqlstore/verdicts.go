@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/internal/columnrule"
 )
 
 // verdict is what an error number of MySQL means.
@@ -56,14 +57,14 @@ var verdicts = map[uint16]verdict{
 	1054: otherNode, 1364: otherNode,
 	1114: unavailable, // the table is full
 
-	1048:       {kind: store.ErrInvalid, rule: "notnull"},
-	1264:       {kind: store.ErrInvalid, rule: "range"},
-	1265:       {kind: store.ErrInvalid, rule: "range"},
-	1292:       {kind: store.ErrInvalid, rule: "storabledate"},
-	1366:       {kind: store.ErrInvalid, rule: "charset"},
-	1406:       {kind: store.ErrInvalid, rule: "max"},
-	3854:       {kind: store.ErrInvalid, rule: "charset"},
-	errCharset: {kind: store.ErrInvalid, rule: "charset"},
+	1048:       {kind: store.ErrInvalid, rule: columnrule.NotNull},
+	1264:       {kind: store.ErrInvalid, rule: columnrule.Range},
+	1265:       {kind: store.ErrInvalid, rule: columnrule.Range},
+	1292:       {kind: store.ErrInvalid, rule: columnrule.StorableDate},
+	1366:       {kind: store.ErrInvalid, rule: columnrule.Charset},
+	1406:       {kind: store.ErrInvalid, rule: columnrule.Max},
+	3854:       {kind: store.ErrInvalid, rule: columnrule.Charset},
+	errCharset: {kind: store.ErrInvalid, rule: columnrule.Charset},
 }
 
 // engineCode finds the code in "Got error 4009 'Cluster Failure' from NDB".

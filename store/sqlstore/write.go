@@ -54,7 +54,10 @@ func (s *Store) Save(ctx context.Context, e models.Employee, pre store.Precondit
 		})
 	default:
 		err := s.do(ctx, c, func(db *gorm.DB) (err error) {
-			for range saveTries {
+			for i := range saveTries {
+				if i > 0 {
+					s.retries.Add(1)
+				}
 				created, err = s.upsert(db, &e)
 				if errorNumber(err) != errRowGone {
 					break

@@ -1,0 +1,36 @@
+// Package ndbapi is the native road: employees in an NDB Cluster through package
+// ndb, without a SQL node.
+//
+//	api ─► Store.Get, Create, …  ─► Session (of a pool) ─► ndb.Client ═► data nodes
+//	         employees.go            session.go, change.go, query.go
+//	                                 shape.go, mapper.go, mapping.go, convert.go: rows ↔ structs
+//	                                 retry.go: what is done again
+//
+// # Sessions
+//
+// A Session is the right to run one transaction at a time. A Store has
+// Config.MaxTransactions of them; who finds none free waits in turn. Sessions know
+// nothing of employees: they take any struct with GORM's tags, as ClusterJ takes
+// any class with its annotations. The tags are read once for a type, and checked
+// against the table's definition in the cluster: at first use, and whenever that
+// has changed. A table that does not fit makes the road unavailable, and the
+// reason says what is wrong.
+//
+// # Round trips
+//
+// Each of these is one transaction in one round trip: Get, Create, Delete, Save
+// and Patch, also where Patch compares dates, which data nodes do by a condition
+// of the update, or returns the row. A precondition on the stored row's values is
+// a function of Go, so it takes two: a read that locks the row, then the write
+// with the commit. A patch whose dates the condition refuses is looked at once
+// more in this way, because only models.EmployeePatch.Merge knows all there is to
+// know of dates. The first transactions of a connection pay one more each, for a
+// record of their coordinator.
+//
+// # Failures
+//
+// What package ndb says was surely not done, and may succeed, is done again a few
+// times; see retry.go. A write whose outcome is unknown ends with
+// store.ErrUnknownOutcome and never is. Data nodes check neither text nor dates,
+// so values are checked here as a SQL node would: see checks.go.
+package ndbapi
