@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,6 +36,11 @@ type load struct {
 }
 
 func startLoad(g *gateway, writers int) (l *load, stop func()) {
+	return startLoadAt(g, writers, firstID)
+}
+
+// startLoadAt has the IDs begin elsewhere.
+func startLoadAt(g *gateway, writers int, first int64) (l *load, stop func()) {
 	l = &load{}
 	l.changed = sync.NewCond(&l.mu)
 	done := make(chan struct{})
@@ -46,7 +52,7 @@ func startLoad(g *gateway, writers int) (l *load, stop func()) {
 				case <-done:
 					return
 				default:
-					l.create(g, firstID+int64(w)+n*int64(writers))
+					l.create(g, first+int64(w)+n*int64(writers))
 				}
 			}
 		})
@@ -129,6 +135,41 @@ func TestKillMySQLDUnderLoad_NothingAcknowledgedIsLost(t *testing.T) {
 	l.waitFor(t, 500, l.acknowledged)
 	stop()
 
+	l.verify(t, db)
+}
+
+func TestKillDataNodeUnderLoad_BothRoadsLoseNothing(t *testing.T) {
+	dsns := cluster(t)
+	if os.Getenv("CLUSTER_DIR") == "" {
+		t.Skip("CLUSTER_DIR is not set: no cluster whose nodes may be killed")
+	}
+	db := openTable(t, dsns)
+	g := serve(t, dsns)
+	t.Cleanup(func() { clusterScript(t, "up") }) // Whatever happens, leave a whole cluster.
+	native, stopNative := startLoad(g.on("ndb"), 8)
+	defer stopNative()
+	overSQL, stopSQL := startLoadAt(g.on("sql"), 8, firstID+500_000)
+	defer stopSQL()
+	bothServe := func() {
+		native.waitFor(t, 500, native.acknowledged)
+		overSQL.waitFor(t, 200, overSQL.acknowledged)
+	}
+	bothServe()
+	for _, node := range []string{"2", "3"} {
+		clusterScript(t, "kill-node", node)
+		bothServe()
+		clusterScript(t, "start-node", node)
+		bothServe()
+	}
+	stopNative()
+	stopSQL()
+	native.verify(t, db)
+	overSQL.verify(t, db)
+}
+
+// verify compares what is stored with what was answered.
+func (l *load) verify(t *testing.T, db *sql.DB) {
+	t.Helper()
 	for _, b := range l.bad[:min(len(l.bad), 5)] {
 		t.Errorf("answer: %s", b)
 	}

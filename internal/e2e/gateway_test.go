@@ -62,6 +62,7 @@ type gateway struct {
 	t     testing.TB
 	url   string
 	admin string
+	road  string // asked for by requests that name none themselves; empty = the default
 	cmd   *exec.Cmd
 	ended chan error
 }
@@ -74,6 +75,7 @@ func serve(t testing.TB, dsns string) *gateway {
 	g := &gateway{t: t, ended: make(chan error, 1)}
 	g.cmd = command([]string{
 		"GATEWAY_LISTEN=127.0.0.1:0", "GATEWAY_ADMIN_LISTEN=127.0.0.1:0", "GATEWAY_DEFAULT_BACKEND=sql",
+		"GATEWAY_NDB_CONNECTSTRING=" + os.Getenv("TEST_NDB_CONNECTSTRING"),
 		"GATEWAY_SQL_DSN=" + dsns, "GATEWAY_REQUEST_TIMEOUT=" + requestTimeout.String(),
 	}, "serve")
 	stderr, err := g.cmd.StderrPipe()
@@ -109,6 +111,7 @@ func serve(t testing.TB, dsns string) *gateway {
 			g.stop()
 		}
 	})
+	g.awaitRoads()
 	return g
 }
 
@@ -135,6 +138,48 @@ func (g *gateway) stop() {
 	}
 }
 
+// on is the gateway with another road asked for.
+func (g *gateway) on(road string) *gateway {
+	other := *g
+	other.road = road
+	return &other
+}
+
+// roads are the names of the roads, for tests of both.
+var roads = []string{"ndb", "sql"}
+
+// onEachRoad runs a test by each road of one gateway.
+func onEachRoad(t *testing.T, g *gateway, f func(t *testing.T, g *gateway)) {
+	for _, road := range roads {
+		t.Run(road, func(t *testing.T) {
+			g := g.on(road)
+			g.t = t
+			f(t, g)
+		})
+	}
+}
+
+// awaitRoads returns once every road can serve.
+func (g *gateway) awaitRoads() {
+	g.t.Helper()
+	deadline := time.Now().Add(waitLimit)
+	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
+		resp, err := client.Get(g.admin + "/readyz")
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err == nil && strings.Contains(string(body), `"down":[]`) {
+			tick.Stop()
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("not every road is up after %v: %s", waitLimit, body)
+		}
+	}
+}
+
 // answer is what came back for one request.
 type answer struct {
 	status int
@@ -154,6 +199,9 @@ func (g *gateway) try(method, path, body string, headers ...string) (answer, err
 		return answer{}, err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if g.road != "" {
+		r.Header.Set("X-Backend", g.road)
+	}
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
