@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // Exit codes of a shell for a command that could not be run.
@@ -18,11 +19,15 @@ const (
 	exitSignal        = 128 // plus the number of the signal
 )
 
-// runCommand runs a command to its end, passes the signals on to it, and
-// returns what to exit with.
-func runCommand(command, env []string, signals <-chan os.Signal, stderr io.Writer) int {
+// patience is how long a command may take to end at SIGTERM once the cluster
+// cannot go on.
+const patience = 10 * time.Second
+
+// runCommand runs a command over the cluster to its end, passes the signals on to
+// it, and returns what to exit with.
+func runCommand(command []string, c *cluster, signals <-chan os.Signal, stderr io.Writer) int {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = env
+	cmd.Env = c.environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	shared := sharesTerminal()
 	detach(cmd, shared)
@@ -45,6 +50,16 @@ func runCommand(command, env []string, signals <-chan os.Signal, stderr io.Write
 			}
 			// It may have ended in the meantime.
 			_ = cmd.Process.Signal(s)
+		case <-c.broken.Done():
+			exit := c.tellBroken(stderr)
+			_ = cmd.Process.Signal(syscall.SIGTERM) // as above
+			select {
+			case <-done:
+			case <-time.After(patience):
+				_ = cmd.Process.Kill()
+				<-done
+			}
+			return exit
 		case err := <-done:
 			return exitCode(err, stderr)
 		}

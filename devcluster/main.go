@@ -1,8 +1,6 @@
-// Command devcluster is a cluster for development and tests in one process,
-// with nothing to install.
-//
-// For now it is the SQL node only: a MySQL server with the table employee, in
-// memory. There is no management server and no data node yet.
+// Command devcluster is an NDB Cluster for development and tests in one process,
+// with nothing to install: a management server and two data nodes that speak the
+// real protocol, and an SQL node over the same rows, which are in memory.
 package main
 
 import (
@@ -19,37 +17,51 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
-)
-
-const (
-	defaultListen = "127.0.0.1:3306"
-	freeListen    = "127.0.0.1:0"
+	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 )
 
 const usage = `Usage: devcluster [flags]                 a cluster until SIGINT or SIGTERM
        devcluster [flags] -- CMD [ARGS]   a cluster for as long as CMD runs
 
-Starts a cluster for development in this process: so far its SQL node, a MySQL
-server with the table ndbtest.employee in memory. All data is gone at the end.
+An NDB Cluster for development in this process: a management server, two data
+nodes and an SQL node. Rows are in memory; all of them are gone at the end.
 
-CMD runs with GATEWAY_SQL_DSN set to the SQL node. GATEWAY_NDB_CONNECTSTRING is
-left as it is: there is no management server yet. Signals are passed on to CMD,
-and devcluster ends with the exit code of CMD: 128+n if signal n ended it, 127
-if there is no such command.
+CMD runs with GATEWAY_NDB_CONNECTSTRING and GATEWAY_SQL_DSN set. Signals are
+passed on to it, and devcluster ends with its exit code: 128+n if signal n ended
+it, 127 if there is no such command. A client whose signals would have stopped a
+real data node ends CMD and the cluster, with exit code 70.
 
 Flags:
-  --sql-listen HOST:PORT   where the SQL node listens; port 0 is a free port
-                           (default 127.0.0.1:3306, with CMD 127.0.0.1:0)
+  --ndb-listen HOST:PORT   where the management server listens (127.0.0.1:1186)
+  --sql-listen HOST:PORT   where the SQL node listens          (127.0.0.1:3306)
+  --schema FILE            statements that make the tables, instead of
+                           ndbtest.employee and ndbtest.employee_innodb
   --verbose                show the SQL node's own log on stderr
   --help                   show this help
+
+Port 0 is any free one. Without these flags it is taken with CMD, and where the
+usual port is in use.
 `
+
+// The usual addresses, and the one for those who take any port.
+const (
+	usualNDB = "127.0.0.1:1186"
+	usualSQL = "127.0.0.1:3306"
+	anyPort  = "127.0.0.1:0"
+)
+
+// exitBroken is the exit code after a client's mistake.
+const exitBroken = 70
 
 // options is what the command line says.
 type options struct {
-	sqlListen string
+	ndbListen []string // the first one that is not in use
+	sqlListen []string
+	schema    string // file; empty: the usual tables
 	verbose   bool
 	command   []string
+
+	nodes []ndbtest.Option // for tests
 }
 
 func main() {
@@ -74,20 +86,31 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	signal.Notify(signals, handled(opts)...)
 	defer signal.Stop(signals)
 
-	node, err := sqlnode.Start(sqlnode.Config{Listen: opts.sqlListen})
+	c, err := startCluster(ctx, opts)
 	if err != nil {
-		fmt.Fprintf(stderr, "devcluster: SQL node: %v\n", err)
+		fmt.Fprintf(stderr, "devcluster: %v\n", err)
 		return 1
 	}
-	defer func() { _ = node.Close() }() // nothing of it outlives the process
-
-	if len(opts.command) > 0 {
-		return runCommand(opts.command, environment(node), signals, stderr)
+	code := serve(ctx, opts, c, signals, stderr)
+	c.close()
+	if code != exitBroken && c.broken.Err() != nil {
+		return c.tellBroken(stderr) // what a client has left undone shows at the end
 	}
-	fmt.Fprintf(stderr, "devcluster: SQL node is ready\n\n  GATEWAY_SQL_DSN='%s'\n\n", node.DSN())
+	return code
+}
+
+// serve returns what to exit with, once the cluster is to end.
+func serve(ctx context.Context, opts options, c *cluster, signals <-chan os.Signal, stderr io.Writer) int {
+	if len(opts.command) > 0 {
+		return runCommand(opts.command, c, signals, stderr)
+	}
+	fmt.Fprintf(stderr, "devcluster: ready\n\n  GATEWAY_NDB_CONNECTSTRING='%s'\n  GATEWAY_SQL_DSN='%s'\n\n",
+		c.nodes.Connectstring(), c.sql.DSN())
 	select {
 	case <-ctx.Done():
 	case <-signals:
+	case <-c.broken.Done():
+		return c.tellBroken(stderr)
 	}
 	return 0
 }
@@ -108,7 +131,9 @@ func parse(args []string) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("devcluster", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&opts.sqlListen, "sql-listen", "", "")
+	ndbListen := flags.String("ndb-listen", "", "")
+	sqlListen := flags.String("sql-listen", "", "")
+	flags.StringVar(&opts.schema, "schema", "", "")
 	flags.BoolVar(&opts.verbose, "verbose", false, "")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -123,18 +148,21 @@ func parse(args []string) (options, error) {
 	case !marked && len(opts.command) > 0:
 		return options{}, fmt.Errorf("unexpected argument %q: a command goes after --", opts.command[0])
 	}
-	if opts.sqlListen == "" {
-		opts.sqlListen = defaultListen
-		if marked {
-			opts.sqlListen = freeListen
-		}
-	}
+	opts.ndbListen = addresses(*ndbListen, usualNDB, marked)
+	opts.sqlListen = addresses(*sqlListen, usualSQL, marked)
 	return opts, nil
 }
 
-// environment returns the environment of a command that uses the node.
-func environment(node *sqlnode.Node) []string {
-	return append(os.Environ(), "GATEWAY_SQL_DSN="+node.DSN())
+// addresses are those to try. A command is told its own, so any will do.
+func addresses(wanted, usual string, forCommand bool) []string {
+	switch {
+	case wanted != "":
+		return []string{wanted}
+	case forCommand:
+		return []string{anyPort}
+	default:
+		return []string{usual, anyPort}
+	}
 }
 
 // quiet keeps the log of the SQL node, which says a word about each connection

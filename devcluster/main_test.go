@@ -7,15 +7,22 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
+	"go.uber.org/goleak"
+
+	"github.com/ndbgate/ndbgate/ndb"
 )
 
 // asDevcluster makes the test binary be the program.
@@ -26,7 +33,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(asDevcluster)
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // devcluster is the program as a process of its own.
@@ -93,21 +100,10 @@ func TestRun_EndsWithTheExitCodeOfTheCommand(t *testing.T) {
 	}
 }
 
-func TestRun_Connectstring_IsLeftAsItIs(t *testing.T) {
-	args := []string{"--", "sh", "-c", `test "${GATEWAY_NDB_CONNECTSTRING-unset}" = ndb.example:1186`}
-	if got := run(t.Context(), args, io.Discard, io.Discard); got != 1 {
-		t.Errorf("exit code %d, want 1: there is no connectstring", got)
-	}
-	t.Setenv("GATEWAY_NDB_CONNECTSTRING", "ndb.example:1186")
-	if got := run(t.Context(), args, io.Discard, io.Discard); got != 0 {
-		t.Errorf("exit code %d, want 0: there is a connectstring", got)
-	}
-}
-
-func TestRun_CommandHasASQLNodeAndTheStandardStreams(t *testing.T) {
+func TestRun_CommandHasAClusterAndTheStandardStreams(t *testing.T) {
 	// It ends when its standard input does.
-	cmd := devcluster(t, "--", "sh", "-c", `echo "$GATEWAY_SQL_DSN"; cat`)
-	cmd.Env = append(cmd.Env, "GATEWAY_SQL_DSN=not this one")
+	cmd := devcluster(t, "--", "sh", "-c", `echo "$GATEWAY_NDB_CONNECTSTRING"; echo "$GATEWAY_SQL_DSN"; cat`)
+	cmd.Env = append(cmd.Env, "GATEWAY_NDB_CONNECTSTRING=not this one", "GATEWAY_SQL_DSN=nor this one")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +119,10 @@ func TestRun_CommandHasASQLNodeAndTheStandardStreams(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatalf("no output: %v", lines.Err())
 	}
+	checkConnectstring(t, lines.Text())
+	if !lines.Scan() {
+		t.Fatalf("no second line: %v", lines.Err())
+	}
 	checkDSN(t, lines.Text())
 	if _, err := io.WriteString(stdin, "passed through\n"); err != nil {
 		t.Fatal(err)
@@ -131,6 +131,22 @@ func TestRun_CommandHasASQLNodeAndTheStandardStreams(t *testing.T) {
 	stdin.Close()
 	if got := code(t, cmd.Wait()); got != 0 {
 		t.Errorf("exit code %d, want 0", got)
+	}
+}
+
+func checkConnectstring(t *testing.T, connectstring string) {
+	t.Helper()
+	client, err := ndb.Connect(t.Context(), ndb.Config{Connectstring: connectstring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	table, err := client.Table(t.Context(), "ndbtest", "employee")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := client.Count(t.Context(), ndb.Scan{Table: table}); err != nil || n != 0 {
+		t.Fatalf("%s: %d rows, %v, want none", connectstring, n, err)
 	}
 }
 
@@ -202,7 +218,7 @@ func next(t *testing.T, lines *bufio.Scanner, want string) {
 }
 
 func TestRun_Alone_ServesUntilASignal(t *testing.T) {
-	cmd := devcluster(t, "--sql-listen", "127.0.0.1:0")
+	cmd := devcluster(t, "--ndb-listen", "127.0.0.1:0", "--sql-listen", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -211,14 +227,10 @@ func TestRun_Alone_ServesUntilASignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(stderr)
-	next(t, lines, "devcluster: SQL node is ready")
+	next(t, lines, "devcluster: ready")
 	next(t, lines, "")
-	lines.Scan()
-	dsn, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "GATEWAY_SQL_DSN='")
-	if !ok {
-		t.Fatalf("line is %q, want the DSN", lines.Text())
-	}
-	checkDSN(t, strings.TrimSuffix(dsn, "'"))
+	checkConnectstring(t, setting(t, lines, "GATEWAY_NDB_CONNECTSTRING"))
+	checkDSN(t, setting(t, lines, "GATEWAY_SQL_DSN"))
 	next(t, lines, "")
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -229,6 +241,117 @@ func TestRun_Alone_ServesUntilASignal(t *testing.T) {
 	if got := code(t, cmd.Wait()); got != 0 {
 		t.Errorf("exit code %d, want 0", got)
 	}
+}
+
+// setting reads a line that a shell could read.
+func setting(t *testing.T, lines *bufio.Scanner, name string) string {
+	t.Helper()
+	lines.Scan()
+	value, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), name+"='")
+	if !ok {
+		t.Fatalf("line is %q, want %s", lines.Text(), name)
+	}
+	return strings.TrimSuffix(value, "'")
+}
+
+func TestRun_AddressesInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	for flag, prefix := range map[string]string{"--ndb-listen": "devcluster: management server: ", "--sql-listen": "devcluster: SQL node: "} {
+		var stderr bytes.Buffer
+		if got := run(t.Context(), []string{flag, address, "--", "true"}, io.Discard, &stderr); got != 1 {
+			t.Errorf("%s: exit code %d, want 1", flag, got)
+		}
+		if got := stderr.String(); !strings.HasPrefix(got, prefix) || !strings.Contains(got, "address already in use") {
+			t.Errorf("%s: stderr is %q", flag, got)
+		}
+	}
+	// Those that nobody has asked for give way.
+	opts := options{ndbListen: []string{address, anyPort}, sqlListen: []string{address, anyPort}}
+	c, err := startCluster(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+}
+
+func TestRun_Schema(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "schema.sql")
+	script := `-- Two databases; and a mark.
+		CREATE DATABASE other; USE other;
+		CREATE TABLE employee (id BIGINT PRIMARY KEY, name VARCHAR(10), KEY (name)) ENGINE=NDBCLUSTER CHARSET=latin1;
+		INSERT INTO employee VALUES (1, 'ü');
+		CREATE DATABASE IF NOT EXISTS ndbtest;`
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := options{ndbListen: []string{anyPort}, sqlListen: []string{anyPort}, schema: file}
+	c, err := startCluster(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	rows, err := c.nodes.Rows("other", "employee")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := rows.Get(1); err != nil || got == nil || got[1] != "ü" {
+		t.Errorf("row is %v, %v", got, err)
+	}
+
+	if err := os.WriteFile(file, []byte("CREATE TABEL x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := startCluster(t.Context(), opts); err == nil || !strings.HasPrefix(err.Error(), "tables: ") {
+		t.Errorf("error is %v, want one about the tables", err)
+	}
+}
+
+func TestRun_ClientThatWouldHaveStoppedADataNode_EndsTheCommand(t *testing.T) {
+	c, err := startCluster(t.Context(), options{ndbListen: []string{anyPort}, sqlListen: []string{anyPort}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	sendNonsense(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(c.nodes.Port(2))))
+	<-c.broken.Done()
+	var stderr bytes.Buffer
+	opts := options{command: []string{"sleep", "600"}}
+	if got := serve(t.Context(), opts, c, nil, &stderr); got != exitBroken {
+		t.Errorf("exit code %d, want %d", got, exitBroken)
+	}
+	if got := stderr.String(); !strings.Contains(got, "violated rule: messages are well-formed") {
+		t.Errorf("stderr is %q, want the rule", got)
+	}
+}
+
+// sendNonsense shakes hands with data node 2 as API node 53, and goes on with
+// what is no message.
+func sendNonsense(t *testing.T, address string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answers := bufio.NewScanner(conn)
+	for _, text := range []string{"ndbd TLS disabled\n\n", "53 1 2 0\n"} {
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+		if !answers.Scan() {
+			t.Fatalf("%q: no answer: %v", text, answers.Err())
+		}
+	}
+	if _, err := conn.Write(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	// The data node hangs up.
+	_, _ = io.Copy(io.Discard, conn)
 }
 
 func TestRun_CommandLine(t *testing.T) {
@@ -248,6 +371,24 @@ func TestRun_CommandLine(t *testing.T) {
 			[]string{"--sql-listen", "nonsense", "--", "true"},
 			1, "",
 			"devcluster: SQL node: listen tcp: address nonsense: missing port in address",
+		},
+		{
+			"bad address of the management server",
+			[]string{"--ndb-listen", "nonsense", "--", "true"},
+			1, "",
+			"devcluster: management server: address nonsense: missing port in address",
+		},
+		{
+			"bad port of the management server",
+			[]string{"--ndb-listen", "127.0.0.1:ndb", "--", "true"},
+			1, "",
+			`devcluster: management server: address 127.0.0.1:ndb: port "ndb" is no number`,
+		},
+		{
+			"no such schema",
+			[]string{"--schema", "no-such-file", "--", "true"},
+			1, "",
+			"devcluster: open no-such-file: no such file or directory",
 		},
 	}
 	for _, tt := range tests {
@@ -276,18 +417,19 @@ func TestUsage_FitsAScreen(t *testing.T) {
 	}
 }
 
-func TestParse_DefaultListen(t *testing.T) {
+func TestParse_Addresses(t *testing.T) {
 	for _, tt := range []struct {
-		args []string
-		want string
+		args     []string
+		ndb, sql []string
 	}{
-		{nil, "127.0.0.1:3306"},
-		{[]string{"--", "true"}, "127.0.0.1:0"},
-		{[]string{"--sql-listen", "127.0.0.1:3399", "--", "true"}, "127.0.0.1:3399"},
+		{nil, []string{"127.0.0.1:1186", "127.0.0.1:0"}, []string{"127.0.0.1:3306", "127.0.0.1:0"}},
+		{[]string{"--", "true"}, []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}},
+		{[]string{"--sql-listen", "127.0.0.1:3399", "--", "true"}, []string{"127.0.0.1:0"}, []string{"127.0.0.1:3399"}},
+		{[]string{"--ndb-listen", "127.0.0.1:1199"}, []string{"127.0.0.1:1199"}, []string{"127.0.0.1:3306", "127.0.0.1:0"}},
 	} {
 		opts, err := parse(tt.args)
-		if err != nil || opts.sqlListen != tt.want {
-			t.Errorf("%q: listens on %q, %v, want %q", tt.args, opts.sqlListen, err, tt.want)
+		if err != nil || !slices.Equal(opts.ndbListen, tt.ndb) || !slices.Equal(opts.sqlListen, tt.sql) {
+			t.Errorf("%q: %q, %q, %v, want %q, %q", tt.args, opts.ndbListen, opts.sqlListen, err, tt.ndb, tt.sql)
 		}
 	}
 }

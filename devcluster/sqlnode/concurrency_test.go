@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-
-	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
 )
 
 // connections is how many the gateway opens by default.
@@ -42,7 +40,7 @@ func onEach(t *testing.T, db *sql.DB, f func(ctx context.Context, i int, c *sql.
 }
 
 func TestConcurrent_InsertsOfDistinctRows_AllAreThere(t *testing.T) {
-	db := start(t, sqlnode.Config{LockWait: patient})
+	db := start(t, config{LockWait: patient})
 	const each = 20
 	onEach(t, db, func(ctx context.Context, i int, c *sql.Conn) error {
 		for j := range each {
@@ -68,7 +66,7 @@ func TestConcurrent_InsertsOfDistinctRows_AllAreThere(t *testing.T) {
 }
 
 func TestConcurrent_ReadModifyWrite_LosesNoUpdate(t *testing.T) {
-	db := start(t, sqlnode.Config{LockWait: patient})
+	db := start(t, config{LockWait: patient})
 	exec(t, db, "INSERT INTO employee (id, department) VALUES (1, 0)")
 	const each = 5
 	increment := func(ctx context.Context, c *sql.Conn) error {
@@ -101,7 +99,7 @@ func TestConcurrent_ReadModifyWrite_LosesNoUpdate(t *testing.T) {
 }
 
 func TestConcurrent_UpdatesInOneStatement_LoseNone(t *testing.T) {
-	db := start(t, sqlnode.Config{LockWait: patient})
+	db := start(t, config{LockWait: patient})
 	exec(t, db, "INSERT INTO employee (id, department, municipality) VALUES (1, 0, 'Oslo'), (2, 0, 'Oslo')")
 	onEach(t, db, func(ctx context.Context, i int, c *sql.Conn) error {
 		where := []string{"id = 1", "municipality = 'oslo' AND id = 1", "id < 2"}[i%3]
@@ -114,7 +112,7 @@ func TestConcurrent_UpdatesInOneStatement_LoseNone(t *testing.T) {
 }
 
 func TestConcurrent_InsertsOfTheSameID_OneWins(t *testing.T) {
-	db := start(t, sqlnode.Config{LockWait: patient})
+	db := start(t, config{LockWait: patient})
 	const rounds = 10
 	var (
 		mu   sync.Mutex
@@ -144,7 +142,7 @@ func TestConcurrent_InsertsOfTheSameID_OneWins(t *testing.T) {
 }
 
 func TestConcurrent_UpsertsOfTheSameID_OneInserts(t *testing.T) {
-	db := start(t, sqlnode.Config{LockWait: patient})
+	db := start(t, config{LockWait: patient})
 	var (
 		mu       sync.Mutex
 		inserted int
@@ -171,7 +169,7 @@ func TestConcurrent_UpsertsOfTheSameID_OneInserts(t *testing.T) {
 }
 
 func TestConcurrent_Transfers_KeepTheSum(t *testing.T) {
-	db := start(t, sqlnode.Config{LockWait: patient})
+	db := start(t, config{LockWait: patient})
 	const accounts, sum = 8, 800
 	for id := range accounts {
 		exec(t, db, "INSERT INTO employee (id, department) VALUES (?, ?)", id, sum/accounts)

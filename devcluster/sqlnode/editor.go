@@ -1,12 +1,11 @@
 package sqlnode
 
 import (
+	"io"
 	"slices"
 	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
-
-	"github.com/ndbgate/ndbgate/devcluster/rows"
 )
 
 func (t *table) Inserter(*sql.Context) sql.RowInserter { return &editor{table: t} }
@@ -17,14 +16,17 @@ func (t *table) Replacer(*sql.Context) sql.RowReplacer { return &editor{table: t
 // Truncate deletes all rows, in the transaction: the engine also comes here
 // for a DELETE without WHERE.
 func (t *table) Truncate(ctx *sql.Context) (int, error) {
-	primary := t.indexes[0]
-	scan := tx(ctx).Scan(rows.Primary, rows.Range{From: primary.first(), To: primary.end()}, false, true)
+	all := &partition{table: t, ranges: []sql.MySQLRange{nil}}
+	rows := all.read(tx(ctx), true)
 	for n := 0; ; n++ {
-		row, err := scan.Next(ctx)
-		if row == nil || err != nil {
-			return n, rowsError(err)
+		row, err := rows.Next(ctx)
+		if err == io.EOF {
+			return n, nil
 		}
-		if _, err := tx(ctx).Delete(ctx, idOf(sql.Row(row))); err != nil {
+		if err != nil {
+			return n, err
+		}
+		if err := tx(ctx).remove(ctx, t, row); err != nil {
 			return n, rowsError(err)
 		}
 	}
@@ -51,7 +53,7 @@ func (e *editor) DiscardChanges(ctx *sql.Context, err error) error {
 	if _, ok := err.(sql.IgnorableError); ok {
 		return nil
 	}
-	tx(ctx).Rollback()
+	tx(ctx).rollback()
 	return err
 }
 
@@ -60,11 +62,10 @@ func (e *editor) StatementComplete(*sql.Context) error { return nil }
 func (e *editor) Close(*sql.Context) error { return nil }
 
 func (e *editor) Insert(ctx *sql.Context, row sql.Row) error {
-	stored, err := e.checked(ctx, row)
-	if err != nil {
+	if err := e.check(ctx, row); err != nil {
 		return err
 	}
-	if err := tx(ctx).Insert(ctx, idOf(row), stored); err != nil {
+	if err := tx(ctx).insert(ctx, e.table, row); err != nil {
 		return rowsError(err)
 	}
 	sessionOf(ctx).statement.inserted++
@@ -72,11 +73,10 @@ func (e *editor) Insert(ctx *sql.Context, row sql.Row) error {
 }
 
 func (e *editor) Update(ctx *sql.Context, old, row sql.Row) error {
-	stored, err := e.checked(ctx, row)
-	if err != nil {
+	if err := e.check(ctx, row); err != nil {
 		return err
 	}
-	if _, err := tx(ctx).Update(ctx, idOf(old), idOf(row), stored); err != nil {
+	if err := tx(ctx).update(ctx, e.table, old, row); err != nil {
 		return rowsError(err)
 	}
 	st := &sessionOf(ctx).statement
@@ -97,26 +97,19 @@ func sameValue(a, b any) bool {
 }
 
 func (e *editor) Delete(ctx *sql.Context, row sql.Row) error {
-	if _, err := tx(ctx).Delete(ctx, idOf(row)); err != nil {
+	if err := tx(ctx).remove(ctx, e.table, row); err != nil {
 		return rowsError(err)
 	}
 	sessionOf(ctx).statement.deleted++
 	return nil
 }
 
-// checked returns the row as it is stored, or what a column has against it.
-func (e *editor) checked(ctx *sql.Context, row sql.Row) (rows.Row, error) {
-	stored := make(rows.Row, len(row))
+// check tells what a column has against the row.
+func (e *editor) check(ctx *sql.Context, row sql.Row) error {
 	for i, c := range e.table.schema.Schema {
 		if err := checkValue(ctx, c, row[i], sessionOf(ctx).statement.row()); err != nil {
-			return nil, err
-		}
-		stored[i] = row[i]
-		if t, ok := row[i].(time.Time); ok {
-			stored[i] = t.UTC().Truncate(24 * time.Hour)
+			return err
 		}
 	}
-	return stored, nil
+	return nil
 }
-
-func idOf(row sql.Row) int64 { return row[columnID].(int64) }

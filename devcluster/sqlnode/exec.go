@@ -22,13 +22,19 @@ var builder sql.NodeExecBuilder = rowexec.DefaultBuilder
 // asks for it, values are checked as strictly as mysqld does, and errors are
 // MySQL's.
 type executor struct {
-	table *table
+	databases *databases
 }
 
 func (x executor) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter, error) {
+	if create, ok := n.(*plan.CreateTable); ok {
+		return x.databases.createTable(ctx, create)
+	}
 	st := &sessionOf(ctx).statement
 	*st = statementOf(ctx, n)
-	n, err := rewrite(n, x.table)
+	if err := checkTexts(ctx, n); err != nil {
+		return nil, err
+	}
+	n, err := rewrite(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +56,9 @@ type statement struct {
 	upsert    bool // it has ON DUPLICATE KEY UPDATE
 	batch     bool // it inserts several rows within a transaction
 
+	table       string     // that an insert or update changes
+	destination sql.Schema // of an insert: all columns of the table
+
 	// The rows so far.
 	inserted, deleted  int
 	changed, unchanged int // by an update
@@ -62,13 +71,22 @@ func statementOf(ctx *sql.Context, n sql.Node) statement {
 	st := statement{forUpdate: locksRows(ctx, ctx.Query())}
 	transform.Inspect(n, func(n sql.Node) bool {
 		switch n := n.(type) {
-		case *plan.Update, *plan.UpdateJoin, *plan.DeleteFrom:
+		case *plan.Update:
+			st.forUpdate = true
+			if t, err := plan.GetUpdatable(n.Child); err == nil {
+				st.table = t.Name()
+			}
+		case *plan.UpdateJoin, *plan.DeleteFrom:
 			st.forUpdate = true
 		case *plan.InsertInto:
 			st.insert = true
 			st.replace = n.IsReplace
 			st.upsert = len(n.OnDupExprs) > 0
 			st.batch = ctx.GetIgnoreAutoCommit() && insertsSeveral(n)
+			st.destination = n.Destination.Schema()
+			if t, err := plan.GetInsertable(n.Destination); err == nil {
+				st.table = t.Name()
+			}
 		}
 		return true
 	})

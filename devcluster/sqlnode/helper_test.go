@@ -8,12 +8,15 @@ import (
 	stdlog "log"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
+	"github.com/ndbgate/ndbgate/deploy"
 	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
+	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,16 +30,41 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// config says how to start a node.
+type config struct {
+	// LockWait is how long a statement waits for a row; zero is the cluster's
+	// default.
+	LockWait time.Duration
+	// OnLockWait is called when a statement begins to wait for a row.
+	OnLockWait func()
+}
+
 // start starts a node and returns a client of it, connected in the way the
 // gateway connects.
-func start(t testing.TB, cfg sqlnode.Config) *sql.DB {
+func start(t testing.TB, cfg config) *sql.DB {
 	t.Helper()
 	return connect(t, startNode(t, cfg), false)
 }
 
-func startNode(t testing.TB, cfg sqlnode.Config) *sqlnode.Node {
+// startNode starts a node with the tables of deploy/schema.sql.
+func startNode(t testing.TB, cfg config) *sqlnode.Node {
 	t.Helper()
-	n, err := sqlnode.Start(cfg)
+	n, _ := startCluster(t, cfg)
+	return n
+}
+
+// startCluster is startNode with the cluster below it.
+func startCluster(t testing.TB, cfg config) (*sqlnode.Node, *ndbtest.Cluster) {
+	t.Helper()
+	opts := []ndbtest.Option{ndbtest.InMemory(), sqlnode.Weights()}
+	if cfg.LockWait != 0 {
+		opts = append(opts, ndbtest.LockWaitTimeout(cfg.LockWait))
+	}
+	if cfg.OnLockWait != nil {
+		opts = append(opts, ndbtest.OnLockWait(cfg.OnLockWait))
+	}
+	cluster := ndbtest.Run(t, opts...)
+	n, err := sqlnode.Start(sqlnode.Config{Cluster: cluster, Database: "ndbtest"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +73,10 @@ func startNode(t testing.TB, cfg sqlnode.Config) *sqlnode.Node {
 			t.Error(err)
 		}
 	})
-	return n
+	if err := n.Run(t.Context(), deploy.Schema); err != nil {
+		t.Fatal(err)
+	}
+	return n, cluster
 }
 
 // connect returns a client that sends arguments as parameters of prepared

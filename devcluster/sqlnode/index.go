@@ -1,56 +1,35 @@
 package sqlnode
 
 import (
-	"encoding/binary"
+	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
 
-	"github.com/ndbgate/ndbgate/devcluster/rows"
+	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 )
 
-// Keys of the index on municipality: NULL is before all strings, and a string
-// is the weights of its characters, so that keys order and equal each other as
-// the collation wants it.
-const (
-	keyNull   = ""
-	keyString = "\x01" // begins the key of every string
-	keyEnd    = "\x02" // after all keys
-)
+// primaryName is the name of the index of the primary key.
+const primaryName = "PRIMARY"
 
-// municipalityKey returns the key of a row.
-func municipalityKey(r rows.Row) string {
-	s, ok := r[columnMunicipality].(string)
-	if !ok {
-		return keyNull
-	}
-	return textKey(s)
-}
-
-func textKey(s string) string {
-	weight := collation.Sorter()
-	key := make([]byte, 0, len(keyString)+4*(len(s)+len(padding)))
-	key = append(key, keyString...)
-	for _, r := range padText(s) {
-		// A weight is signed; flipping its sign makes it order as bytes do.
-		key = binary.BigEndian.AppendUint32(key, uint32(weight(r))^1<<31)
-	}
-	return string(key)
-}
-
-// index is an index of the table as the engine sees it.
+// index is an ordered index of a table as the engine sees it.
 type index struct {
-	name   string
-	rows   rows.Index
-	column *sql.Column
+	table   *table
+	name    string
+	columns []int // ordinals in the table
 }
 
 var _ sql.OrderedIndex = (*index)(nil)
 
+func newIndex(t *table, info ndbtest.IndexInfo) *index {
+	return &index{table: t, name: info.Name, columns: info.Columns}
+}
+
+func (x *index) isPrimary() bool { return x.name == primaryName }
+
 func (x *index) ID() string                                 { return x.name }
-func (x *index) Database() string                           { return databaseName }
-func (x *index) Table() string                              { return tableName }
-func (x *index) Expressions() []string                      { return []string{tableName + "." + x.column.Name} }
-func (x *index) IsUnique() bool                             { return x.rows == rows.Primary }
+func (x *index) Database() string                           { return x.table.Database() }
+func (x *index) Table() string                              { return x.table.Name() }
+func (x *index) IsUnique() bool                             { return x.isPrimary() }
 func (x *index) IsSpatial() bool                            { return false }
 func (x *index) IsFullText() bool                           { return false }
 func (x *index) IsVector() bool                             { return false }
@@ -62,81 +41,128 @@ func (x *index) CanSupportOrderBy(sql.Expression) bool      { return false }
 func (x *index) PrefixLengths() []uint16                    { return nil }
 func (x *index) Order() sql.IndexOrder                      { return sql.IndexOrderAsc }
 func (x *index) Reversible() bool                           { return true }
+
+func (x *index) column(i int) *sql.Column { return x.table.schema.Schema[x.columns[i]] }
+
+func (x *index) Expressions() []string {
+	var all []string
+	for i := range x.columns {
+		all = append(all, x.table.Name()+"."+x.column(i).Name)
+	}
+	return all
+}
+
 func (x *index) ColumnExpressionTypes() []sql.ColumnExpressionType {
-	return []sql.ColumnExpressionType{{Expression: x.Expressions()[0], Type: x.column.Type}}
-}
-
-// rowRanges returns the positions that ranges of values cover, in ascending
-// order. Values that differ only in the spaces at their ends are different to
-// the engine, but not in the index, so ranges may have become one.
-func (x *index) rowRanges(values sql.MySQLRangeCollection) []rows.Range {
-	ranges := make([]rows.Range, len(values))
-	for i, r := range values {
-		ranges[i] = x.rowRange(r)
+	var all []sql.ColumnExpressionType
+	for i, e := range x.Expressions() {
+		all = append(all, sql.ColumnExpressionType{Expression: e, Type: x.column(i).Type})
 	}
-	return rows.Union(ranges)
+	return all
 }
 
-// rowRange returns the positions that a range of values covers. A bound that
-// is not of the column's type bounds nothing: the engine filters what it gets.
-func (x *index) rowRange(r sql.MySQLRange) rows.Range {
-	return rows.Range{
-		From: x.position(r[0].LowerBound, x.first()),
-		To:   x.position(r[0].UpperBound, x.end()),
+// hasText is whether texts are part of the order.
+func (x *index) hasText() bool {
+	for i := range x.columns {
+		if _, ok := x.column(i).Type.(sql.StringType); ok {
+			return true
+		}
 	}
+	return false
 }
 
-// position is where a cut is in the order of the index; otherwise if it is in
-// an unknown place.
-func (x *index) position(cut sql.MySQLRangeCut, otherwise rows.Position) rows.Position {
-	switch c := cut.(type) {
-	case sql.BelowNull:
-		return x.first()
+// single returns the primary key of the only row that there can be in a range;
+// false if there can be more.
+func (x *index) single(r sql.MySQLRange) (key []any, ok bool) {
+	if !x.isPrimary() || len(r) != len(x.columns) {
+		return nil, false
+	}
+	for i := range r {
+		low, high := x.low(i, r), x.high(i, r)
+		if !low.equals(high) {
+			return nil, false
+		}
+		key = append(key, low.value)
+	}
+	return key, true
+}
+
+// bound bounds a scan by a range of values of the first columns: it may have
+// more rows than are wanted. It is false where there can be none.
+func (x *index) bound(scan *ndbtest.LocalScan, r sql.MySQLRange) bool {
+	scan.Index = x.name
+	for i := range r {
+		low, high := x.low(i, r), x.high(i, r)
+		if low.none || high.none {
+			return false
+		}
+		if low.bounds {
+			scan.Low, scan.LowStrict = append(scan.Low, low.value), low.strict
+		}
+		if high.bounds {
+			scan.High, scan.HighStrict = append(scan.High, high.value), high.strict
+		}
+		if !low.equals(high) {
+			break // what follows is not in order
+		}
+	}
+	return true
+}
+
+// side is where a range of values of a column begins or ends.
+type side struct {
+	value  any // as the cluster takes it; nil for NULL
+	bounds bool
+	strict bool
+	none   bool // nothing is on this side
+}
+
+// equals is whether the range between the sides is one value.
+func (s side) equals(other side) bool {
+	return s.bounds && other.bounds && !s.strict && !other.strict && s.value == other.value && s.value != nil
+}
+
+func (x *index) low(i int, r sql.MySQLRange) side {
+	switch c := r[i].LowerBound.(type) {
 	case sql.AboveNull:
-		if x.rows == rows.Primary {
-			return x.first()
-		}
-		return rows.FirstOf(keyString)
+		return side{bounds: true, strict: true}
 	case sql.AboveAll:
-		return x.end()
+		return side{none: true}
 	case sql.Below:
-		return x.beside(c.Key, false, otherwise)
+		return x.side(i, c.Key, false)
 	case sql.Above:
-		return x.beside(c.Key, true, otherwise)
-	default:
-		return otherwise
+		return x.side(i, c.Key, true)
 	}
+	return side{}
 }
 
-// beside is the position before or after all rows with the given value.
-func (x *index) beside(value any, after bool, otherwise rows.Position) rows.Position {
-	if x.rows == rows.Primary {
-		id, ok := value.(int64)
-		switch {
-		case !ok:
-			return otherwise
-		case after:
-			return rows.After("", id)
-		default:
-			return rows.Position{ID: id}
+func (x *index) high(i int, r sql.MySQLRange) side {
+	switch c := r[i].UpperBound.(type) {
+	case sql.BelowNull:
+		return side{none: true}
+	case sql.AboveNull:
+		return side{bounds: true}
+	case sql.Below:
+		return x.side(i, c.Key, true)
+	case sql.Above:
+		return x.side(i, c.Key, false)
+	}
+	return side{}
+}
+
+// side bounds nothing where the column cannot hold the value: the engine filters
+// what it gets.
+func (x *index) side(i int, key any, strict bool) side {
+	switch key := key.(type) {
+	case []byte:
+		return side{} // cannot be compared
+	case time.Time:
+		if !key.Truncate(day).Equal(key) {
+			return side{}
 		}
 	}
-	s, ok := value.(string)
-	switch {
-	case !ok:
-		return otherwise
-	case after:
-		return rows.AfterAllOf(textKey(s))
-	default:
-		return rows.FirstOf(textKey(s))
+	value := stored(key)
+	if value == nil || x.table.rows.Accepts(x.columns[i], value) != nil {
+		return side{}
 	}
-}
-
-func (x *index) first() rows.Position { return rows.FirstOf("") }
-
-func (x *index) end() rows.Position {
-	if x.rows == rows.Primary {
-		return rows.AfterAllOf("")
-	}
-	return rows.FirstOf(keyEnd)
+	return side{value: value, bounds: true, strict: strict}
 }

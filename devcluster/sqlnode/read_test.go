@@ -6,12 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
 )
 
 func TestSelect_TextComparesByTheCollation(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, `INSERT INTO employee (id, first, municipality) VALUES
 		(1, 'Åse', 'Ålesund'), (2, 'ase', 'alesund'), (3, 'ASE', 'Bergen'), (4, NULL, NULL), (5, 'Per', 'oslo')`)
 	tests := []struct {
@@ -44,7 +42,7 @@ func TestSelect_TextComparesByTheCollation(t *testing.T) {
 }
 
 func TestSelect_SpacesAtTheEndOfTextDoNotCount(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, `INSERT INTO employee (id, first, municipality) VALUES
 		(1, 'Kari  ', 'Oslo  '), (2, 'Kari', 'Oslo'), (3, 'Kari\t', 'Oslo\t'), (4, NULL, NULL)`)
 	tests := []struct {
@@ -81,7 +79,7 @@ func TestSelect_SpacesAtTheEndOfTextDoNotCount(t *testing.T) {
 }
 
 func TestSelect_ByID(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id) VALUES (-5), (0), (1), (2), (3), (7), (9223372036854775807)")
 	tests := []struct {
 		where string
@@ -114,7 +112,7 @@ func TestSelect_ByID(t *testing.T) {
 }
 
 func TestSelect_ByDate(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, `INSERT INTO employee (id, started, ended) VALUES
 		(1, '1000-01-01', '9999-12-31'), (2, '2020-02-29', NULL), (3, '2020-03-01', '2021-01-01')`)
 	tests := []struct {
@@ -145,7 +143,7 @@ func TestSelect_ByDate(t *testing.T) {
 }
 
 func TestSelect_AFilteredPage(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	fill(t, db, 3000)
 	const page = `SELECT id FROM employee WHERE municipality = ? AND department = ? AND id > ? ORDER BY id LIMIT ?`
 	var got []int64
@@ -168,7 +166,7 @@ func TestSelect_AFilteredPage(t *testing.T) {
 }
 
 func TestSelect_Count_CountsWhatTheTransactionSees(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id) VALUES (1)")
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -187,7 +185,7 @@ func TestSelect_Count_CountsWhatTheTransactionSees(t *testing.T) {
 // TestSelect_UsesTheIndexes reads the engine's own account of how it executes
 // a query.
 func TestSelect_UsesTheIndexes(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	fill(t, db, 20_000)
 	tests := []struct {
 		where, index string

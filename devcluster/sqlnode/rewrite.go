@@ -15,43 +15,51 @@ import (
 
 // rewrite changes a plan, in the last moment before it is executed, where the
 // engine would do something else than MySQL.
-func rewrite(n sql.Node, t *table) (sql.Node, error) {
+func rewrite(ctx *sql.Context, n sql.Node) (sql.Node, error) {
 	n, _, err := transform.NodeExprs(n, func(e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
 		switch e := e.(type) {
 		case *expression.SetField:
-			return checkedSet(e, t)
+			return checkedSet(e)
 		case *expression.HashInTuple:
 			// It compares by hashes that were made of the unpadded texts.
-			in, same, err := paddedComparison(expression.NewInTuple(e.Left(), e.Right()))
+			in, same, err := paddedComparison(ctx, expression.NewInTuple(e.Left(), e.Right()))
 			if same {
 				return e, same, err
 			}
 			return in, same, err
 		case expression.Comparer, *expression.Between:
-			return paddedComparison(e)
+			return paddedComparison(ctx, e)
 		default:
 			return e, transform.SameTree, nil
 		}
 	})
-	if update, ok := n.(*plan.Update); ok && err == nil {
-		return update.WithChildren(&exactSource{Node: update.Child, table: t})
+	update, ok := n.(*plan.Update)
+	if !ok || err != nil {
+		return n, err
 	}
-	return n, err
+	updated, err := plan.GetUpdatable(update.Child)
+	if err != nil {
+		return nil, err
+	}
+	switch t := updated.(type) {
+	case *table:
+		return update.WithChildren(&exactSource{Node: update.Child, table: t})
+	case *indexedTable:
+		return update.WithChildren(&exactSource{Node: update.Child, table: t.table})
+	}
+	return n, nil
 }
 
 // checkedSet makes an assignment, of an UPDATE or an ON DUPLICATE KEY UPDATE,
 // refuse what does not fit its column: the engine would store the nearest
 // value that does.
-func checkedSet(set *expression.SetField, t *table) (sql.Expression, transform.TreeIdentity, error) {
+func checkedSet(set *expression.SetField) (sql.Expression, transform.TreeIdentity, error) {
 	field, ok := set.LeftChild.(*expression.GetField)
 	if !ok {
 		return set, transform.SameTree, nil
 	}
-	i := t.Schema().IndexOfColName(field.Name())
-	if i < 0 {
-		return set, transform.SameTree, nil
-	}
-	value := &checkedValue{Expression: set.RightChild, column: t.Schema()[i]}
+	column := &sql.Column{Name: field.Name(), Type: field.Type(), Nullable: field.IsNullable()}
+	value := &checkedValue{Expression: set.RightChild, column: column}
 	return expression.NewSetField(set.LeftChild, value), transform.NewTree, nil
 }
 
@@ -70,13 +78,21 @@ func (v *checkedValue) Eval(ctx *sql.Context, row sql.Row) (any, error) {
 }
 
 // paddedComparison makes a comparison of texts disregard the spaces at their
-// ends, as the collation wants it.
-func paddedComparison(e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
+// ends, where the collation wants it.
+func paddedComparison(ctx *sql.Context, e sql.Expression) (sql.Expression, transform.TreeIdentity, error) {
 	children := e.Children()
+	collation, coercibility := sql.Collation_binary, byte(ignorable)
 	for _, c := range children {
 		if !isText(c) {
 			return e, transform.SameTree, nil
 		}
+		other, weight := sql.GetCoercibility(ctx, c)
+		if weight < coercibility {
+			collation, coercibility = other, weight
+		}
+	}
+	if collation.PadAttribute() != padSpace {
+		return e, transform.SameTree, nil
 	}
 	padded := make([]sql.Expression, len(children))
 	for i, c := range children {
@@ -85,6 +101,14 @@ func paddedComparison(e sql.Expression) (sql.Expression, transform.TreeIdentity,
 	e, err := e.WithChildren(padded...)
 	return e, transform.NewTree, err
 }
+
+// ignorable is the coercibility of what has no say in the collation of a
+// comparison, and padSpace the attribute of collations to which spaces at the
+// end are nothing.
+const (
+	ignorable = 7
+	padSpace  = "PAD SPACE"
+)
 
 // isText is whether an expression, or each one of a list, is a text or NULL.
 func isText(e sql.Expression) bool {

@@ -5,19 +5,18 @@ import (
 
 	"github.com/dolthub/vitess/go/mysql"
 
-	"github.com/dolthub/go-mysql-server/server"
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 
-	"github.com/ndbgate/ndbgate/devcluster/rows"
+	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 )
 
 // session is one client's connection. The engine uses it from one goroutine at
 // a time.
 type session struct {
 	*sql.BaseSession
-	store     *rows.Store
-	open      *transaction // the last one started, if it has not ended
+	cluster   *ndbtest.Cluster
+	open      *transaction // the last one started
 	statement statement
 }
 
@@ -26,57 +25,45 @@ var (
 	_ sql.LifecycleAwareSession = (*session)(nil)
 )
 
-// transaction is a transaction as the engine knows it.
-type transaction struct {
-	*rows.Tx
-	readOnly bool
+// sessions makes the session of each connection.
+type sessions struct {
+	cluster *ndbtest.Cluster
 }
 
-func (t *transaction) String() string   { return "transaction" }
-func (t *transaction) IsReadOnly() bool { return t.readOnly }
-
-func newSessionBuilder(store *rows.Store) server.SessionBuilder {
-	return func(_ context.Context, c *mysql.Conn, addr string) (sql.Session, error) {
-		client := sql.Client{Capabilities: c.Capabilities}
-		if user, ok := c.UserData.(sql.MysqlConnectionUser); ok {
-			client.User, client.Address = user.User, user.Host
-		}
-		base := sql.NewBaseSessionWithClientServer(addr, client, c.ConnectionID)
-		return &session{BaseSession: base, store: store}, nil
+func (s *sessions) build(_ context.Context, c *mysql.Conn, addr string) (sql.Session, error) {
+	client := sql.Client{Capabilities: c.Capabilities}
+	if user, ok := c.UserData.(sql.MysqlConnectionUser); ok {
+		client.User, client.Address = user.User, user.Host
 	}
+	base := sql.NewBaseSessionWithClientServer(addr, client, c.ConnectionID)
+	return &session{BaseSession: base, cluster: s.cluster}, nil
 }
 
 func sessionOf(ctx *sql.Context) *session {
 	return ctx.Session.(*session)
 }
 
-// tx returns the transaction in which the statement runs.
-func tx(ctx *sql.Context) *rows.Tx {
-	return ctx.GetTransaction().(*transaction).Tx
-}
-
 // StartTransaction starts a transaction. The engine calls it for BEGIN, and
 // before each statement that is in no transaction.
 func (s *session) StartTransaction(_ *sql.Context, char sql.TransactionCharacteristic) (sql.Transaction, error) {
 	s.drop()
-	s.open = &transaction{Tx: s.store.Begin(), readOnly: char == sql.ReadOnly}
+	s.open = &transaction{cluster: s.cluster, readOnly: char == sql.ReadOnly}
 	return s.open, nil
 }
 
 func (s *session) CommitTransaction(_ *sql.Context, t sql.Transaction) error {
-	t.(*transaction).Commit()
-	return nil
+	return rowsError(t.(*transaction).commit())
 }
 
 func (s *session) Rollback(_ *sql.Context, t sql.Transaction) error {
-	t.(*transaction).Rollback()
+	t.(*transaction).rollback()
 	return nil
 }
 
 // NDB has no savepoints.
 
 func (s *session) CreateSavepoint(*sql.Context, sql.Transaction, string) error {
-	return mysqlError(erCheckNotImplemented, "The storage engine for the table doesn't support SAVEPOINT")
+	return notSupported("SAVEPOINT")
 }
 
 func (s *session) RollbackToSavepoint(_ *sql.Context, _ sql.Transaction, name string) error {
@@ -117,7 +104,7 @@ func (s *session) SessionEnd() { s.drop() }
 
 func (s *session) drop() {
 	if s.open != nil {
-		s.open.Rollback()
+		s.open.rollback()
 		s.open = nil
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/types"
 )
 
 // checkValue refuses a value that a column cannot hold, as mysqld does in
@@ -23,7 +22,7 @@ func checkValue(ctx *sql.Context, c *sql.Column, value any, row int) error {
 	}
 	switch t := c.Type.(type) {
 	case sql.StringType:
-		return checkText(c.Name, t.Length(), value, row)
+		return checkText(c, t, value, row)
 	case sql.NumberType:
 		return checkInteger(ctx, c, value, row)
 	case sql.DatetimeType:
@@ -33,22 +32,22 @@ func checkValue(ctx *sql.Context, c *sql.Column, value any, row int) error {
 	}
 }
 
-// checkText refuses what is not text of characters of at most three bytes, and
-// what is longer than length characters.
-func checkText(column string, length int64, value any, row int) error {
+// checkText refuses what the character set of the column does not have, and what
+// is longer than the column.
+func checkText(c *sql.Column, t sql.StringType, value any, row int) error {
 	s, ok := value.(string)
 	if !ok {
 		return nil // a number or a date: plain ASCII, and short
 	}
 	var chars int64
 	for i, r := range s {
-		if chars == length {
-			return mysqlError(erDataTooLong, "Data too long for column '%s' at row %d", column, row)
+		if chars == t.Length() {
+			return mysqlError(erDataTooLong, "Data too long for column '%s' at row %d", c.Name, row)
 		}
 		_, size := utf8.DecodeRuneInString(s[i:])
-		if size == utf8.UTFMax || r == utf8.RuneError && size == 1 {
+		if r == utf8.RuneError && size == 1 || !hasRune(t.CharacterSet(), r) {
 			return mysqlError(erTruncatedWrongForType,
-				"Incorrect string value: '%s' for column '%s' at row %d", printable(s[i:]), column, row)
+				"Incorrect string value: '%s' for column '%s' at row %d", printable(s[i:]), c.Name, row)
 		}
 		chars++
 	}
@@ -93,15 +92,18 @@ func checkInteger(ctx *sql.Context, c *sql.Column, value any, row int) error {
 
 func checkDate(ctx *sql.Context, c *sql.Column, value any, row int) error {
 	date, _, err := c.Type.Convert(ctx, value)
-	if err != nil || date.(time.Time).Equal(types.Date.Zero().(time.Time)) {
-		switch t, ok := value.(time.Time); {
-		case ok && t.Equal(types.Date.Zero().(time.Time)):
-			value = types.ZeroDateStr
-		case ok:
-			value = t.Format(time.DateOnly)
+	if err != nil || isZeroDate(date.(time.Time)) && isStrict(ctx) {
+		if _, ok := value.(time.Time); ok {
+			value = stored(value)
 		}
 		return mysqlError(erTruncatedWrongValue,
 			"Incorrect date value: '%v' for column '%s' at row %d", value, c.Name, row)
 	}
 	return nil
+}
+
+// isStrict is whether zero dates are errors. All else is one in any mode.
+func isStrict(ctx *sql.Context) bool {
+	mode := sql.LoadSqlMode(ctx)
+	return mode.ModeEnabled("STRICT_TRANS_TABLES") || mode.ModeEnabled("STRICT_ALL_TABLES")
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
 )
 
 // refused is values that no column takes, with what MySQL says of them.
@@ -41,7 +39,7 @@ var refused = []struct {
 // literal.
 func eachRefused(t *testing.T, f func(t *testing.T, db *sql.DB, column string, value any) error) {
 	t.Helper()
-	n := startNode(t, sqlnode.Config{})
+	n := startNode(t, config{})
 	for _, literals := range []bool{true, false} {
 		db := connect(t, n, literals)
 		exec(t, db, "REPLACE INTO employee (id) VALUES (100)")
@@ -88,25 +86,25 @@ func TestUpsert_ValueThatDoesNotFit_IsRefused(t *testing.T) {
 }
 
 func TestSelect_ParameterThatTheColumnCannotHold_Is3988(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	_, err := db.QueryContext(t.Context(), "SELECT id FROM employee WHERE municipality = ?", "😀")
 	wantError(t, err, 3988, "Conversion from collation utf8mb4_general_ci into utf8mb3_general_ci impossible for parameter")
 }
 
 func TestInsert_SecondRowDoesNotFit_ErrorNamesRow2(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	_, err := db.ExecContext(t.Context(), "INSERT INTO employee (id, department) VALUES (1, ?), (2, ?)", 1, int64(math.MaxInt64))
 	wantError(t, err, 1264, "Out of range value for column 'department' at row 2")
 }
 
 func TestInsert_WithoutID_Is1364(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	_, err := db.ExecContext(t.Context(), "INSERT INTO employee (first) VALUES ('Kari')")
 	wantError(t, err, 1364, "Field 'id' doesn't have a default value")
 }
 
 func TestInsert_ExtremeValues_ComeBack(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	long := strings.Repeat("\uffee", 64)
 	exec(t, db, insertEmployee, int64(math.MaxInt64), long, "", "ÆØÅ", "1000-01-01", "9999-12-31", math.MinInt32)
 	exec(t, db, insertEmployee, int64(math.MinInt64), nil, nil, nil, nil, nil, math.MaxInt32)

@@ -7,14 +7,19 @@ import (
 
 	"github.com/dolthub/go-mysql-server/sql"
 
-	"github.com/ndbgate/ndbgate/devcluster/rows"
+	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 )
 
-// table is the table employee over the rows of a store.
+// table is a table of the cluster, as it was at one version of its definition.
 type table struct {
-	store   *rows.Store
+	cluster     *ndbtest.Cluster
+	name        ndbtest.TableName
+	rows        *ndbtest.Rows
+	id, version uint32 // of the definition
+
 	schema  sql.PrimaryKeySchema
-	exact   sql.Schema // the same with texts that compare byte for byte
+	exact   sql.Schema      // the same with texts that compare byte for byte
+	values  []func(any) any // make the engine's values of each column
 	indexes []*index
 }
 
@@ -28,27 +33,40 @@ var (
 	_ sql.ReplaceableTable      = (*table)(nil)
 	_ sql.TruncateableTable     = (*table)(nil)
 	_ sql.TemporaryTable        = (*table)(nil)
+	_ sql.AlterableTable        = (*table)(nil)
 )
 
-func newTable(store *rows.Store) *table {
-	schema := employeeSchema()
-	return &table{
-		store:  store,
-		schema: schema,
-		exact:  exactSchema(schema.Schema),
-		indexes: []*index{
-			{name: "PRIMARY", rows: rows.Primary, column: schema.Schema[columnID]},
-			{name: "idx_municipality", rows: rows.Secondary, column: schema.Schema[columnMunicipality]},
-		},
+func newTable(cluster *ndbtest.Cluster, name ndbtest.TableName, rows *ndbtest.Rows) (*table, error) {
+	t := &table{cluster: cluster, name: name, rows: rows}
+	var err error
+	if t.schema, t.values, err = newSchema(name, rows.Columns()); err != nil {
+		return nil, err
 	}
+	t.exact = exactSchema(t.schema.Schema)
+	for _, info := range rows.Indexes() {
+		if !info.Unique { // one that is has an ordered one beside it, or none
+			t.indexes = append(t.indexes, newIndex(t, info))
+		}
+	}
+	return t, nil
 }
 
-func (t *table) Name() string                           { return tableName }
-func (t *table) String() string                         { return tableName }
-func (t *table) Database() string                       { return databaseName }
+func (t *table) Name() string                           { return t.name.Name }
+func (t *table) String() string                         { return t.name.Name }
+func (t *table) Database() string                       { return t.name.Database }
 func (t *table) Schema() sql.Schema                     { return t.schema.Schema }
 func (t *table) PrimaryKeySchema() sql.PrimaryKeySchema { return t.schema }
-func (t *table) Collation() sql.CollationID             { return collation }
+
+// Collation is that of the first text: the cluster does not know with which one
+// the table was made.
+func (t *table) Collation() sql.CollationID {
+	for _, c := range t.schema.Schema {
+		if text, ok := c.Type.(sql.StringType); ok {
+			return text.Collation()
+		}
+	}
+	return defaultCollation
+}
 
 // IsTemporary is asked before a write in a READ ONLY transaction is refused.
 func (t *table) IsTemporary() bool { return false }
@@ -56,20 +74,56 @@ func (t *table) IsTemporary() bool { return false }
 // RowCount guides the choice of an index. It is never exact: what is exact
 // depends on who asks.
 func (t *table) RowCount(*sql.Context) (uint64, bool, error) {
-	return uint64(t.store.Len()), false, nil
+	return uint64(t.rows.Len()), false, nil
 }
 
 // DataLength is a rough guess, for the same purpose.
 func (t *table) DataLength(*sql.Context) (uint64, error) {
 	const rowBytes = 100
-	return rowBytes * uint64(t.store.Len()), nil
+	return rowBytes * uint64(t.rows.Len()), nil
 }
+
+// engineRow is a row of the cluster as the engine wants it. The engine may write
+// to it.
+func (t *table) engineRow(values []any) sql.Row {
+	row := make(sql.Row, len(t.values))
+	for i := range row {
+		// Columns that were added since are none of this definition.
+		if values[i] != nil {
+			row[i] = t.values[i](values[i])
+		}
+	}
+	return row
+}
+
+// storedRow is a row of the engine as the cluster takes it.
+func storedRow(row sql.Row) []any {
+	values := make([]any, len(row))
+	for i, v := range row {
+		values[i] = stored(v)
+	}
+	return values
+}
+
+// keyOf returns the values of the primary key.
+func (t *table) keyOf(row sql.Row) []any {
+	key := make([]any, len(t.schema.PkOrdinals))
+	for i, column := range t.schema.PkOrdinals {
+		key[i] = stored(row[column])
+	}
+	return key
+}
+
+// sameKey is whether two rows have the same bytes in their primary keys.
+func (t *table) sameKey(a, b sql.Row) bool { return slices.Equal(t.keyOf(a), t.keyOf(b)) }
 
 // Partitions returns the whole table as one partition.
 func (t *table) Partitions(*sql.Context) (sql.PartitionIter, error) {
-	primary := t.indexes[0]
-	all := rows.Range{From: primary.first(), To: primary.end()}
-	return sql.PartitionsToPartitionIter(&partition{index: rows.Primary, ranges: []rows.Range{all}}), nil
+	all := &partition{table: t, ranges: []sql.MySQLRange{nil}}
+	if len(t.indexes) > 0 && t.indexes[0].isPrimary() {
+		all.index = t.indexes[0]
+	}
+	return sql.PartitionsToPartitionIter(all), nil
 }
 
 // PartitionRows returns the rows of a partition, locked if the statement is to
@@ -77,9 +131,9 @@ func (t *table) Partitions(*sql.Context) (sql.PartitionIter, error) {
 func (t *table) PartitionRows(ctx *sql.Context, p sql.Partition) (sql.RowIter, error) {
 	part, ok := p.(*partition)
 	if !ok {
-		return nil, fmt.Errorf("table %s has no partition %T", tableName, p)
+		return nil, fmt.Errorf("table %s has no partition %T", t.Name(), p)
 	}
-	return &rowIter{partition: part, tx: tx(ctx), forUpdate: sessionOf(ctx).statement.forUpdate}, nil
+	return part.read(tx(ctx), sessionOf(ctx).statement.forUpdate), nil
 }
 
 func (t *table) GetIndexes(*sql.Context) ([]sql.Index, error) {
@@ -106,76 +160,103 @@ type indexedTable struct {
 func (t *indexedTable) LookupPartitions(_ *sql.Context, lookup sql.IndexLookup) (sql.PartitionIter, error) {
 	x, ok := lookup.Index.(*index)
 	if !ok {
-		return nil, fmt.Errorf("table %s has no index %T", tableName, lookup.Index)
+		return nil, fmt.Errorf("table %s has no index %T", t.Name(), lookup.Index)
 	}
 	ranges, ok := lookup.Ranges.(sql.MySQLRangeCollection)
 	if !ok {
 		return nil, fmt.Errorf("index %s cannot be read by %T", x.name, lookup.Ranges)
 	}
-	p := &partition{index: x.rows, reverse: lookup.IsReverse}
+	p := &partition{table: t.table, index: x, reverse: lookup.IsReverse}
 	if !lookup.IsEmptyRange {
-		p.ranges = x.rowRanges(ranges)
-	}
-	if p.reverse {
-		slices.Reverse(p.ranges)
+		p.ranges = ranges
 	}
 	return sql.PartitionsToPartitionIter(p), nil
 }
 
 // partition is ranges of an index, in the order in which to read them.
 type partition struct {
-	index   rows.Index
-	ranges  []rows.Range
+	table   *table
+	index   *index           // nil: rows are read in no order
+	ranges  []sql.MySQLRange // nil for all rows
 	reverse bool
 }
 
-func (p *partition) Key() []byte { return []byte(tableName) }
+func (p *partition) Key() []byte { return []byte(p.table.Name()) }
+
+func (p *partition) read(t *transaction, forUpdate bool) *rowIter {
+	i := &rowIter{partition: p, tx: t, forUpdate: forUpdate}
+	if len(p.ranges) > 1 && p.index.hasText() {
+		i.met = map[string]struct{}{}
+	}
+	return i
+}
 
 // rowIter reads the rows of a partition.
 type rowIter struct {
 	partition *partition
-	tx        *rows.Tx
+	tx        *transaction
 	forUpdate bool
-	next      int        // the range to read after scan
-	scan      *rows.Scan // nil before the first and after the last row of a range
+	next      int                // the range to read after scan
+	scan      *ndbtest.LocalRows // nil before the first and after the last row of a range
+	// met is the keys of the rows so far. Values that differ only in the spaces at
+	// their ends are different to the engine, but not in the index, so that ranges
+	// may overlap.
+	met map[string]struct{}
 }
 
 func (i *rowIter) Next(ctx *sql.Context) (sql.Row, error) {
 	for {
 		row, err := i.read(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, rowsError(err)
-		}
-		if row != nil {
-			return copyRow(row), nil
-		}
-		if i.scan == nil && i.next == len(i.partition.ranges) {
+		case row != nil && !i.isMet(row):
+			return row, nil
+		case row == nil && i.scan == nil && i.next == len(i.partition.ranges):
 			return nil, io.EOF
 		}
 	}
 }
 
+func (i *rowIter) isMet(row sql.Row) bool {
+	if i.met == nil {
+		return false
+	}
+	key := fmt.Sprint(i.partition.table.keyOf(row)...)
+	_, met := i.met[key]
+	i.met[key] = struct{}{}
+	return met
+}
+
 // read returns a row, or nil when there may be one in another range.
-func (i *rowIter) read(ctx *sql.Context) (rows.Row, error) {
+func (i *rowIter) read(ctx *sql.Context) (sql.Row, error) {
+	p := i.partition
 	if i.scan == nil {
-		if i.next == len(i.partition.ranges) {
+		if i.next == len(p.ranges) {
 			return nil, nil
 		}
-		r := i.partition.ranges[i.next]
+		r := p.ranges[i.next]
 		i.next++
-		if id, ok := r.Single(i.partition.index); ok {
-			return i.tx.Get(ctx, id, i.forUpdate)
+		scan := ndbtest.LocalScan{Reverse: p.reverse, ForUpdate: i.forUpdate}
+		if p.index != nil {
+			if key, ok := p.index.single(r); ok {
+				return i.tx.get(ctx, p.table, key, i.forUpdate)
+			}
+			if !p.index.bound(&scan, r) {
+				return nil, nil
+			}
 		}
-		i.scan = i.tx.Scan(i.partition.index, r, i.partition.reverse, i.forUpdate)
+		var err error
+		if i.scan, err = i.tx.scan(p.table, scan); err != nil {
+			return nil, err
+		}
 	}
-	row, err := i.scan.Next(ctx)
-	if row == nil {
+	values, err := i.scan.Next(ctx)
+	if values == nil || err != nil {
 		i.scan = nil
+		return nil, i.tx.ended(err)
 	}
-	return row, err
+	return p.table.engineRow(values), nil
 }
 
 func (i *rowIter) Close(*sql.Context) error { return nil }
-
-// copyRow returns a row that the engine may write to.
-func copyRow(r rows.Row) sql.Row { return sql.Row(slices.Clone(r)) }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
 )
 
 // patient is a lock wait that no test waits for.
@@ -17,7 +15,7 @@ const patient = time.Minute
 func startWaiting(t *testing.T, lockWait time.Duration) (*sql.DB, <-chan struct{}) {
 	t.Helper()
 	waiting := make(chan struct{}, 64)
-	db := start(t, sqlnode.Config{LockWait: lockWait, OnLockWait: func() { waiting <- struct{}{} }})
+	db := start(t, config{LockWait: lockWait, OnLockWait: func() { waiting <- struct{}{} }})
 	return db, waiting
 }
 

@@ -3,8 +3,6 @@ package sqlnode_test
 import (
 	"slices"
 	"testing"
-
-	"github.com/ndbgate/ndbgate/devcluster/sqlnode"
 )
 
 const insertEmployee = `INSERT INTO employee (id, first, last, municipality, started, ended, department)
@@ -17,7 +15,7 @@ const onDuplicate = ` ON DUPLICATE KEY UPDATE first = VALUES(first), last = VALU
 	department = IF(LAST_INSERT_ID(id), VALUES(department), VALUES(department))`
 
 func TestInsert_NewID_OneRowAffected(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	res := exec(t, db, insertEmployee, 1, "Kari", "Nordmann", "Oslo", "2020-02-29", nil, 3)
 	if got := affected(t, res); got != 1 {
 		t.Errorf("%d rows affected, want 1", got)
@@ -28,7 +26,7 @@ func TestInsert_NewID_OneRowAffected(t *testing.T) {
 }
 
 func TestInsert_DuplicateID_Is1062(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, insertEmployee, 7, "Kari", nil, nil, nil, nil, 1)
 	_, err := db.ExecContext(t.Context(), insertEmployee, 7, "Ola", nil, nil, nil, nil, 1)
 	wantError(t, err, 1062, "Duplicate entry '7' for key 'employee.PRIMARY'")
@@ -38,7 +36,7 @@ func TestInsert_DuplicateID_Is1062(t *testing.T) {
 }
 
 func TestInsert_SeveralRows_AllOrNone(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id) VALUES (3)")
 	_, err := db.ExecContext(t.Context(), "INSERT INTO employee (id) VALUES (?), (?), (?), (?)", 1, 2, 3, 4)
 	wantError(t, err, 1062, "Duplicate entry '3' for key 'employee.PRIMARY'")
@@ -51,7 +49,7 @@ func TestInsert_SeveralRows_AllOrNone(t *testing.T) {
 }
 
 func TestInsert_ColumnsLeftOut_TakeTheirDefaults(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id) VALUES (1)")
 	const isDefault = `SELECT id FROM employee WHERE first IS NULL AND last IS NULL AND municipality IS NULL
 		AND started IS NULL AND ended IS NULL AND department = 1`
@@ -61,7 +59,7 @@ func TestInsert_ColumnsLeftOut_TakeTheirDefaults(t *testing.T) {
 }
 
 func TestUpsert_NewID_OneRowAffectedAndNoInsertID(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +76,7 @@ func TestUpsert_NewID_OneRowAffectedAndNoInsertID(t *testing.T) {
 }
 
 func TestUpsert_ExistingID_ReplacesAndTellsTheID(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, insertEmployee, 5, "Kari", nil, "Oslo", "2020-01-01", nil, 2)
 	tests := []struct {
 		name, first, query string
@@ -109,7 +107,7 @@ func TestUpsert_ExistingID_ReplacesAndTellsTheID(t *testing.T) {
 }
 
 func TestUpdate_AnswersWithMatchedRows(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id, department) VALUES (1, 4), (2, 5)")
 	tests := []struct {
 		name, query string
@@ -134,7 +132,7 @@ func TestUpdate_AnswersWithMatchedRows(t *testing.T) {
 }
 
 func TestUpdate_ToAnotherCase_ChangesTheText(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id, first, municipality) VALUES (1, 'kari', 'oslo')")
 	for _, where := range []string{"id = 1", "municipality = 'OSLO'", "department = 1"} {
 		t.Run(where, func(t *testing.T) {
@@ -152,7 +150,7 @@ func TestUpdate_ToAnotherCase_ChangesTheText(t *testing.T) {
 }
 
 func TestUpdate_OfTheIndexedColumn_MovesEachRowOnce(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	for id := 1; id <= 600; id += 2 {
 		exec(t, db, "INSERT INTO employee (id, municipality) VALUES (?, 'A'), (?, 'B')", id, id+1)
 	}
@@ -166,7 +164,7 @@ func TestUpdate_OfTheIndexedColumn_MovesEachRowOnce(t *testing.T) {
 }
 
 func TestUpdate_OfTheID(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id, first) VALUES (1, 'Kari'), (2, 'Ola')")
 	_, err := db.ExecContext(t.Context(), "UPDATE employee SET id = 2 WHERE id = 1")
 	wantError(t, err, 1062, "Duplicate entry '2' for key 'employee.PRIMARY'")
@@ -177,7 +175,7 @@ func TestUpdate_OfTheID(t *testing.T) {
 }
 
 func TestDelete_AnswersWithDeletedRows(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id, department) VALUES (1, 1), (2, 2), (3, 2), (4, 2)")
 	tests := []struct {
 		name, query string
@@ -198,7 +196,7 @@ func TestDelete_AnswersWithDeletedRows(t *testing.T) {
 }
 
 func TestDelete_AllInATransaction_CanBeRolledBack(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id) VALUES (1), (2)")
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -214,7 +212,7 @@ func TestDelete_AllInATransaction_CanBeRolledBack(t *testing.T) {
 }
 
 func TestReplace_ExistingID_LeavesTheNewRow(t *testing.T) {
-	db := start(t, sqlnode.Config{})
+	db := start(t, config{})
 	exec(t, db, "INSERT INTO employee (id, first, last) VALUES (1, 'Kari', 'Nordmann')")
 	res := exec(t, db, "REPLACE INTO employee (id, first) VALUES (1, 'Ola')")
 	if got := affected(t, res); got != 1 {
