@@ -40,6 +40,7 @@ type Batch struct {
 	trains   map[*link]*train
 	items    []*batchItem // free ones
 	next     int
+	gci      GCI // the latest
 	cancel   context.CancelFunc
 	caller   context.Context // that ctx comes from
 	begun    time.Time       // zero where nobody wants to know
@@ -274,7 +275,8 @@ func (b *Batch) land(rec *txRecord) {
 	}
 	delete(b.inFlight, rec)
 	item := rec.item
-	err := rec.outcome()
+	gci, err := rec.outcome()
+	b.gci = max(b.gci, gci)
 	rec.leave()
 	if err == nil {
 		err = item.op.err
@@ -316,6 +318,11 @@ func (b *Batch) finish(item *batchItem, err error) {
 	b.items = append(b.items, item)
 	b.opts.Result(n, err)
 }
+
+// GCI is the latest global checkpoint of the commits whose results were given,
+// UnknownGCI where that of one is not known; see Client.WaitDurable. It is 0 where
+// nothing was written.
+func (b *Batch) GCI() GCI { return b.gci }
 
 // Wait waits until every operation has its result.
 func (b *Batch) Wait() {

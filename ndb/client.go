@@ -28,6 +28,7 @@ type Client struct {
 	changed     broadcast // a data node's state
 	deadlines   sharedDeadlines
 	turn        atomic.Uint32 // for taking API nodes in turn
+	limit       atomic.Pointer[TransactionLimit]
 
 	operations    atomic.Uint64
 	schemaRetries atomic.Uint64

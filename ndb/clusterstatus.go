@@ -72,7 +72,7 @@ func (c *Client) askManagement(ctx context.Context, ask func(context.Context, *m
 	var errs []error
 	for left := len(c.servers.Addrs); left > 0 && ctx.Err() == nil; left-- {
 		share := managementTimeout
-		if deadline, ok := ctx.Deadline(); ok {
+		if deadline, ok := ctx.Deadline(); ok && left > 1 { // the last one has all that is left
 			share = min(share, time.Until(deadline)/time.Duration(left))
 		}
 		err := c.askOneManagement(ctx, share, ask)
@@ -81,7 +81,11 @@ func (c *Client) askManagement(ctx context.Context, ask func(context.Context, *m
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, ctx.Err())...)
+	err := errors.Join(errs...)
+	if cut := ctx.Err(); !errors.Is(err, cut) {
+		err = errors.Join(err, cut)
+	}
+	return err
 }
 
 func (c *Client) askOneManagement(ctx context.Context, timeout time.Duration, ask func(context.Context, *mgm.Session) error) error {

@@ -140,7 +140,9 @@ func (c *Client) allocateOnce(ctx context.Context, wanted signal.NodeID) (slot, 
 		return slot{}, err
 	}
 	s.reservedAt = time.Now()
-	s.cluster, err = session.Config(ctx, s.id)
+	if s.cluster, err = session.Config(ctx, s.id); err == nil {
+		c.limit.Store(transactionLimit(s.cluster))
+	}
 	return s, err
 }
 

@@ -72,10 +72,12 @@ func (n *dataNode) run(ctx context.Context) {
 	n.disconnected(ErrClosed)
 }
 
-// closeOrphans ends what waits for a verdict that will not come: the client is
-// closed, and does not listen any more.
+// closeOrphans ends what waits for a verdict that will not come, from this node
+// or about another: the client is closed, and does not listen any more.
 func (n *dataNode) closeOrphans() {
-	n.api.endOrphans(n.id, func() *Error { return unknownOutcome(codeClosed, ErrClosed) })
+	for _, lost := range n.api.nodes {
+		n.api.endOrphans(lost.id, func() *Error { return unknownOutcome(codeClosed, ErrClosed) })
+	}
 }
 
 // awaitDial waits until the node may be dialled, but not before the given time.

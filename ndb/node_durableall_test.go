@@ -3,6 +3,7 @@ package ndb
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,11 +113,12 @@ func TestWaitAllDurable_NodeRefusingOrLost_AsksAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestCluster(t, 2, 3)
 		asked := make(chan signal.NodeID, 8)
+		var refused atomic.Bool
 		for id, node := range c.nodes {
 			node.set(func(f *fakeNode) {
 				f.onRequest = answerGCP(func() signal.Incoming {
 					asked <- id
-					if len(asked) == 1 {
+					if !refused.Swap(true) {
 						return &signal.WaitGCPRef{Error: signal.WaitGCPTooMany}
 					}
 					return &signal.WaitGCPConf{GCI: 9 << 32}

@@ -369,11 +369,11 @@ func (rec *txRecord) setSink(done chan<- *txRecord) {
 	rec.sink = done
 }
 
-// outcome is the error of what has just ended.
-func (rec *txRecord) outcome() error {
+// outcome is the error of what has just ended, and the checkpoint of its commit.
+func (rec *txRecord) outcome() (GCI, error) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	return rec.result()
+	return GCI(rec.gci), rec.result()
 }
 
 // unsentToSink is unsent for a record that answers to a channel of many. Where

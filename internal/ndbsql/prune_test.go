@@ -1,6 +1,7 @@
 package ndbsql
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -53,6 +54,21 @@ func TestScan_OfOneDistributionKey_FindsAllItsRows(t *testing.T) {
 			}
 		}
 	}
+	tx := begin(t, b)
+	s, err := tx.Scan(t.Context(), ndb.Scan{
+		Table: table, Columns: columns, Index: index(t, table, "x_ca"), Ranges: []ndb.Range{ndb.Exactly("s", 8)}, Lock: ndb.ExclusiveLock, BatchRows: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for s.Next(t.Context()) {
+		s.Update(table.NewValues().Int64(column(t, table, "n"), -1))
+	}
+	if err := errors.Join(s.Err(), tx.Commit(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows that were changed", b.query(t, "SELECT COUNT(*), SUM(c = 's' AND a = 8) FROM scan_pruned WHERE n = -1"), [][]string{{"7", "7"}})
 	b.awaitIdle(t)
 }
 

@@ -356,7 +356,7 @@ func TestTables_AreTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantColumn := ndbtest.ColumnInfo{Name: "v", Type: "Varchar", Characters: 7, Collation: 8, HasDefault: true, Default: "x"}
+	wantColumn := ndbtest.ColumnInfo{Name: "v", Type: "Varchar", Length: 7, Collation: 8, HasDefault: true, Default: "x"}
 	if got := u.Columns()[1]; got != wantColumn {
 		t.Errorf("got %+v, want %+v", got, wantColumn)
 	}

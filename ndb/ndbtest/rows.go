@@ -25,8 +25,8 @@ type Rows struct {
 type ColumnInfo struct {
 	Name          string
 	Type          string // the name of the type in NDB, such as "Varchar"
-	Characters    int    // of CHAR and VARCHAR: how many fit, whatever their size
-	Collation     uint16 // of the same: its number in MySQL
+	Length        int    // of CHAR and VARCHAR, BINARY and VARBINARY: how many characters or bytes fit
+	Collation     uint16 // of characters: its number in MySQL
 	Nullable      bool
 	PrimaryKey    bool
 	HasDefault    bool
@@ -87,9 +87,14 @@ func describe(c *dictinfo.Column) ColumnInfo {
 		Name: c.Name, Type: c.Type.String(), Nullable: c.Nullable, PrimaryKey: c.Key, AutoIncrement: c.AutoIncrement,
 		HasDefault: c.Default != nil, Default: decodeValue(c, c.Default),
 	}
-	if c.Type.HasCharset() && !c.Type.IsBlob() && c.Charset != row.CollationBinary {
-		collation, _ := row.CollationByID(c.Charset)
-		info.Characters, info.Collation = int(c.Length)/collation.MaxBytes, c.Charset
+	switch c.Type {
+	case dictinfo.TypeBinary, dictinfo.TypeVarbinary, dictinfo.TypeLongvarbinary:
+		info.Length = int(c.Length)
+	case dictinfo.TypeChar, dictinfo.TypeVarchar, dictinfo.TypeLongvarchar:
+		if c.Charset != row.CollationBinary { // or it is an ENUM or a SET
+			collation, _ := row.CollationByID(c.Charset)
+			info.Length, info.Collation = int(c.Length)/collation.MaxBytes, c.Charset
+		}
 	}
 	return info
 }

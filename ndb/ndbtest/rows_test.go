@@ -101,7 +101,7 @@ func TestRows_Describe(t *testing.T) {
 	if got := rows.Indexes(); !reflect.DeepEqual(got, wantIndexes) {
 		t.Errorf("got %+v, want %+v", got, wantIndexes)
 	}
-	want := ndbtest.ColumnInfo{Name: "mail", Type: "Longvarchar", Characters: 300, Collation: 8, Nullable: true}
+	want := ndbtest.ColumnInfo{Name: "mail", Type: "Longvarchar", Length: 300, Collation: 8, Nullable: true}
 	if got := rows.Columns()[1]; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -67,6 +67,11 @@ const (
 	// transaction to be rolled back.
 	spareTransactions = 8
 
+	// A batch of single writes runs eachWindow transactions at once, beside the
+	// sessions, and maxEach of these batches run; others wait.
+	eachWindow = 64
+	maxEach    = 4
+
 	// clientName is how the cluster log calls us.
 	clientName = "ndbgate"
 )
@@ -105,7 +110,7 @@ func (c *Config) client() ndb.Config {
 		Dialer: c.Dialer, Trace: c.Trace, Logger: c.Logger,
 	}
 	if c.MaxTransactions > 0 {
-		cfg.MaxTransactions = c.MaxTransactions + spareTransactions
+		cfg.MaxTransactions = c.MaxTransactions + spareTransactions + maxEach*eachWindow
 	}
 	return cfg
 }

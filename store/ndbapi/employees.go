@@ -175,8 +175,12 @@ func (s *Store) patch(ctx context.Context, x *Session, id int64, p models.Employ
 // changed lists the places of the fields of the key and of those that the patch
 // sets. An ID in the patch is ignored.
 func (s *Store) changed(p *models.EmployeePatch) []int {
+	return s.appendChanged(make([]int, 0, len(s.employees.shape.key)+len(p.Set)), p)
+}
+
+func (s *Store) appendChanged(set []int, p *models.EmployeePatch) []int {
 	shape := s.employees.shape
-	set := append(make([]int, 0, len(shape.key)+len(p.Set)), shape.key...)
+	set = append(set, shape.key...)
 	for _, property := range p.Set {
 		if i := shape.byName[property.Field]; !slices.Contains(set, i) {
 			set = append(set, i)
@@ -186,11 +190,16 @@ func (s *Store) changed(p *models.EmployeePatch) []int {
 }
 
 func (s *Store) patchAtOnce(ctx context.Context, x *Session, row *models.Employee, set []int, p *models.EmployeePatch, read bool) error {
-	var inOrder condition
-	if p.NeedsRow() {
-		inOrder = datesInOrder(p)
+	return x.updateIf(ctx, row, set, conditionOf(p), read)
+}
+
+// conditionOf is what must hold for the stored row so that the patch may be
+// applied; nil where nothing must.
+func conditionOf(p *models.EmployeePatch) condition {
+	if !p.NeedsRow() {
+		return nil
 	}
-	return x.updateIf(ctx, row, set, inOrder, read)
+	return datesInOrder(p)
 }
 
 // datesInOrder holds where the date that a patch sets and the other one, which

@@ -17,6 +17,7 @@ var (
 // kinds are the errors that were made above package ndb.
 var kinds = []error{
 	store.ErrNotFound, store.ErrConflict, store.ErrInvalid, store.ErrPreconditionFailed, store.ErrUnavailable, store.ErrUnknownOutcome,
+	store.ErrKeyInUse, store.ErrBatchTooLarge,
 }
 
 func isKind(err error) bool {

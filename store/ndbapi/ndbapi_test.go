@@ -46,7 +46,7 @@ func realConnectstring(t testing.TB) string {
 }
 
 // patience is how long a test waits for what comes at once where all is well.
-const patience = 5 * time.Second
+const patience = 30 * time.Second
 
 // open opens a store and waits until it serves.
 func open(t testing.TB, cfg ndbapi.Config) *ndbapi.Store {

@@ -2,6 +2,7 @@ package ndbapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -15,8 +16,11 @@ import (
 )
 
 const (
-	firstConnectPause = 100 * time.Millisecond
-	maxConnectPause   = 2 * time.Second
+	// firstConnectTimeout is for the first attempt, so that the reason is known
+	// soon where there is no cluster.
+	firstConnectTimeout = 2 * time.Second
+	firstConnectPause   = 100 * time.Millisecond
+	maxConnectPause     = 2 * time.Second
 )
 
 // Store is the native road. It is safe for concurrent use.
@@ -26,6 +30,7 @@ type Store struct {
 	employees *mapper
 	commits   commits
 	counters  counters
+	eaching   chan struct{} // holds one for each batch of single writes that runs
 
 	mappers sync.Map // reflect.Type → *mapper
 
@@ -51,7 +56,7 @@ func Open(cfg Config) (*Store, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg.withDefaults(), tried: make(chan struct{})}
+	s := &Store{cfg: cfg.withDefaults(), eaching: make(chan struct{}, maxEach), tried: make(chan struct{})}
 	employees, err := s.mapperOf(reflect.TypeFor[models.Employee]())
 	if err != nil {
 		return nil, err
@@ -93,9 +98,9 @@ func (s *Store) run() {
 
 // connect returns nil where the store was closed before the cluster was reached.
 func (s *Store) connect() *ndb.Client {
-	longest := firstConnectPause
+	longest, timeout := firstConnectPause, min(firstConnectTimeout, s.cfg.ConnectTimeout)
 	for {
-		client, err := s.tryToConnect()
+		client, err := s.tryToConnect(timeout)
 		if err == nil {
 			return client
 		}
@@ -113,18 +118,19 @@ func (s *Store) connect() *ndb.Client {
 			timer.Stop()
 			return nil
 		}
-		longest = min(2*longest, maxConnectPause)
+		longest, timeout = min(2*longest, maxConnectPause), s.cfg.ConnectTimeout
 	}
 }
 
 // tryToConnect makes one attempt, and reads the table before anybody else asks
 // for it.
-func (s *Store) tryToConnect() (*ndb.Client, error) {
-	ctx, cancel := context.WithTimeout(s.closing, s.cfg.ConnectTimeout)
+func (s *Store) tryToConnect(timeout time.Duration) (*ndb.Client, error) {
+	ctx, cancel := context.WithTimeout(s.closing, timeout)
 	defer cancel()
 	client, err := ndb.Connect(ctx, s.cfg.client())
 	if err != nil {
-		return nil, err
+		// The text alone: the end of this context is not that of a caller's.
+		return nil, errors.New(err.Error())
 	}
 	s.cfg.Logger.Info("NDB cluster is reached", "connectstring", s.cfg.Connectstring)
 	s.check(ctx, client, s.employees)

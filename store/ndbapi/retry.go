@@ -38,6 +38,7 @@ type tries struct {
 	client  *ndb.Client
 	work    *work
 	row     reflect.Value // the caller's struct; not valid for queries
+	also    *alsoWork     // nil: the call is about one table
 	write   bool
 
 	n       int
@@ -46,25 +47,32 @@ type tries struct {
 	renewed bool      // the mapping was made anew once
 }
 
-// next tells whether there is to be a try, with a mapping that is current.
+// alsoWork is a row of a second table that takes part.
+type alsoWork struct {
+	*work
+	row reflect.Value
+}
+
+// next tells whether there is to be a try, with mappings that are current.
 func (t *tries) next(ctx context.Context) bool {
 	if t.n > 0 && (t.err == nil || !t.again(ctx)) {
 		return false
 	}
 	t.n++
-	t.err = nil
-	m, err := t.work.mapper.get(ctx, t.client)
-	if err != nil {
-		t.err = err
-		return false
+	t.err = t.work.update(ctx, t.client)
+	if t.err == nil && t.also != nil {
+		t.err = t.also.update(ctx, t.client)
 	}
-	t.work.follow(m)
-	return true
+	return t.err == nil
+}
+
+func (t *tries) areCurrent() bool {
+	return t.work.mapping.isCurrent() && (t.also == nil || t.also.mapping.isCurrent())
 }
 
 // again decides about another try, and waits until it is time for it.
 func (t *tries) again(ctx context.Context) bool {
-	if isKind(t.err) && t.work.mapping.isCurrent() || ctx.Err() != nil {
+	if isKind(t.err) && t.areCurrent() || ctx.Err() != nil {
 		return false
 	}
 	if t.n == 1 {
@@ -72,7 +80,7 @@ func (t *tries) again(ctx context.Context) bool {
 	}
 	if t.mayBeOld() {
 		t.renewed = true
-		changed, err := t.work.mapper.relearn(ctx, t.client, t.work.mapping)
+		changed, err := t.relearn(ctx)
 		if err != nil {
 			t.err = err
 			return false
@@ -89,14 +97,30 @@ func (t *tries) again(ctx context.Context) bool {
 	return pause(ctx, t.n)
 }
 
+// relearn makes the mappings anew, and tells whether any is another one now.
+func (t *tries) relearn(ctx context.Context) (changed bool, err error) {
+	changed, err = t.work.mapper.relearn(ctx, t.client, t.work.mapping)
+	if err != nil || t.also == nil {
+		return changed, err
+	}
+	alsoChanged, err := t.also.mapper.relearn(ctx, t.client, t.also.mapping)
+	return changed || alsoChanged, err
+}
+
 // mayBeOld tells whether the try surely did nothing and perhaps failed because
 // the table is not as its mapping has it.
 func (t *tries) mayBeOld() bool {
 	if t.renewed || !ndb.SurelyNotDone(t.err) {
 		return false
 	}
+	return !t.areCurrent() || mayBeOfOldTable(t.err)
+}
+
+// mayBeOfOldTable tells whether the error may come from a table that is not as its
+// mapping has it.
+func mayBeOfOldTable(err error) bool {
 	var e *ndb.Error
-	return !t.work.mapping.isCurrent() || errors.As(t.err, &e) && (e.Classification == ndb.ClassSchema || isMissingValue(e))
+	return errors.As(err, &e) && (e.Classification == ndb.ClassSchema || isMissingValue(e))
 }
 
 // pause waits after try n, and tells whether it could.

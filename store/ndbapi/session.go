@@ -172,6 +172,15 @@ func (x *Session) workOf(t reflect.Type) (*work, error) {
 	return w, nil
 }
 
+// update makes the work one with the mapping that is current.
+func (w *work) update(ctx context.Context, client *ndb.Client) error {
+	m, err := w.mapper.get(ctx, client)
+	if err == nil {
+		w.follow(m)
+	}
+	return err
+}
+
 // follow makes the work one with the mapping.
 func (w *work) follow(m *mapping) {
 	if w.mapping == m {

@@ -7,9 +7,10 @@ import (
 	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
 )
 
-// maxUTF8Growth is how many times longer text can be in UTF-8 than in the
-// character set of a column.
-const maxUTF8Growth = 3
+// maxUTF8Growth is how many bytes of UTF-8 a character can take that is one byte
+// in the character set of a column, or that this lacks: which is then said, and
+// not that the text is too long.
+const maxUTF8Growth = 4
 
 func appendText[T string | []byte](dst []byte, f Form, c *dictinfo.Column, s T) ([]byte, error) {
 	if IsNumbered(c) {
