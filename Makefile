@@ -15,10 +15,11 @@ help: ## this list
 run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
 	@printf '%s\n' \
 	  'Once the gateway says "listening", try in another terminal, or open http://127.0.0.1:8080/docs:' '' \
-	  "  curl -i -X PUT http://127.0.0.1:8080/v1/employees/1 -H 'Content-Type: application/json' -d '{\"first\":\"Ada\",\"city\":\"London\"}'" \
-	  "  curl -i 'http://127.0.0.1:8080/v1/employees?city=london' -H 'X-Backend: sql'" \
-	  "  curl -i http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: ndb'" ''
-	@exec bin/devcluster -- bin/gateway serve --default-backend sql
+	  "  curl -i -X PUT http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: ndb' -H 'Content-Type: application/json' -d '{\"first\":\"Ada\",\"city\":\"London\"}'" \
+	  "  curl -i http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: sql'" \
+	  "  curl -i -X PATCH http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: sql' -H 'Content-Type: application/merge-patch+json' -d '{\"city\":\"Paris\"}'" \
+	  "  curl -i 'http://127.0.0.1:8080/v1/employees?city=paris' -H 'X-Backend: ndb'" ''
+	@exec bin/devcluster -- bin/gateway serve
 
 build: ## bin/gateway and bin/devcluster
 	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway

@@ -166,8 +166,10 @@ func TestClusterMetrics(t *testing.T) {
 		{ID: 1, Role: store.RoleManagement},
 	}})
 	cluster.links = []store.ClusterLink{
-		{Node: 2, State: store.LinkStarted, Usable: true}, {Node: 3, State: store.LinkStarting},
-		{Node: 2, State: store.LinkStarted, Usable: true}, {Node: 3, State: store.LinkDisconnected},
+		{Node: 2, State: store.LinkStarted, Usable: true},
+		{Node: 3, State: store.LinkStarting},
+		{Node: 2, State: store.LinkStarted, Usable: true},
+		{Node: 3, State: store.LinkDisconnected},
 	}
 	want := `
 # HELP ndbgate_data_node_links Connections of a backend with a data node, by how the node is.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,9 @@ func (s *server) readBody(x *exchange, types ...string) ([]byte, error) {
 	switch {
 	case err == nil:
 		x.bodyRead = true
+		if x.once != nil {
+			x.once.bodySum = sha256.Sum256(body)
+		}
 		return body, nil
 	case errors.As(err, &tooLarge):
 		return nil, err
@@ -82,6 +86,8 @@ type members struct {
 	present  []models.Property
 	badForm  []fault // not the right form: 400
 	badValue []fault // the right form, but a rule is broken: 422
+
+	at jsontext.Pointer // of the object in the body
 }
 
 // decodeMembers reads one JSON object over the values that defaults has. It
@@ -95,29 +101,33 @@ func decodeMembers(body []byte, defaults models.Employee) (*members, error) {
 		}
 		return nil, newProblem(codeInvalidBody, "the body must be a JSON object", bodyFault("", "type", "must be an object"))
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, malformed(err)
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, malformed(err)
-		}
-		// The token is only good until the next read.
-		property := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, malformed(err)
-		}
-		m.add(property, value)
-	}
-	if _, err := dec.ReadToken(); err != nil {
+	if err := eachMember(dec, m.read); err != nil {
 		return nil, malformed(err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, newProblem(codeMalformedJSON, "there is more after the end of the JSON value")
 	}
 	return m, nil
+}
+
+// eachMember reads an object, which comes next, and has read take the value of each
+// of its members.
+func eachMember(dec *jsontext.Decoder, read func(name string, dec *jsontext.Decoder) error) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		// The token is only good until the next read.
+		if err := read(name.String(), dec); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
 }
 
 func malformed(err error) error {
@@ -146,16 +156,25 @@ func shortPointer(p jsontext.Pointer) string {
 	return string(p)
 }
 
+// read takes one member of the object.
+func (m *members) read(name string, dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err == nil {
+		m.add(name, value)
+	}
+	return err
+}
+
 func (m *members) add(name string, value jsontext.Value) {
-	pointer := shortPointer(jsontext.Pointer("").AppendToken(name))
+	fault := func(code, detail string) fault { return bodyFault(shortPointer(m.at.AppendToken(name)), code, detail) }
 	property, ok := models.EmployeeProperty(name)
 	if !ok {
-		m.badForm = append(m.badForm, bodyFault(pointer, "unknown", "is not a property of an employee"))
+		m.badForm = append(m.badForm, fault("unknown", "is not a property of an employee"))
 		return
 	}
 	m.present = append(m.present, property)
 	if value.Kind() == 'n' && !property.Nullable {
-		m.badValue = append(m.badValue, bodyFault(pointer, "notnull", "must not be null"))
+		m.badValue = append(m.badValue, fault("notnull", "must not be null"))
 		return
 	}
 	target := property.Pointer(&m.employee)
@@ -164,11 +183,11 @@ func (m *members) add(name string, value jsontext.Value) {
 	switch {
 	case err == nil:
 	case value.Kind() != form.kind:
-		m.badForm = append(m.badForm, bodyFault(pointer, "type", "must be "+form.text))
+		m.badForm = append(m.badForm, fault("type", "must be "+form.text))
 	case form.kind == '"' || errors.Is(err, strconv.ErrRange):
-		m.badValue = append(m.badValue, bodyFault(pointer, form.rule, "must be "+form.text))
+		m.badValue = append(m.badValue, fault(form.rule, "must be "+form.text))
 	default:
-		m.badForm = append(m.badForm, bodyFault(pointer, "type", "must be "+form.text))
+		m.badForm = append(m.badForm, fault("type", "must be "+form.text))
 	}
 }
 
@@ -198,23 +217,29 @@ func formOf(target any) form {
 // the right form, and the rules that the others break, where invalid is what the
 // model found.
 func (m *members) check(invalid error) error {
-	faults := slices.Concat(m.badForm, m.badValue)
+	broken := m.broken(invalid)
+	switch {
+	case len(m.badForm) > 0:
+		return newProblem(codeInvalidBody, "each entry of errors names a member", slices.Concat(m.badForm, broken)...)
+	case len(broken) > 0:
+		return validationProblem(broken)
+	default:
+		return nil
+	}
+}
+
+// broken lists the broken rules, with those that the model found.
+func (m *members) broken(invalid error) []fault {
+	faults := m.badValue
 	var validation *models.ValidationError
 	if errors.As(invalid, &validation) {
-		for _, f := range invalidFaults(validation) {
-			if !mentioned(faults, *f.Pointer) {
+		for _, f := range invalidFaultsAt(m.at, validation) {
+			if !mentioned(m.badForm, *f.Pointer) && !mentioned(faults, *f.Pointer) {
 				faults = append(faults, f)
 			}
 		}
 	}
-	switch {
-	case len(m.badForm) > 0:
-		return newProblem(codeInvalidBody, "each entry of errors names a member", faults...)
-	case len(faults) > 0:
-		return validationProblem(faults)
-	default:
-		return nil
-	}
+	return faults
 }
 
 func mentioned(faults []fault, pointer string) bool {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -52,6 +53,17 @@ type durableStore struct {
 
 func (d *durableStore) Create(ctx context.Context, e models.Employee) error {
 	return d.settle(ctx, d.Employees.Create(ctx, e))
+}
+
+// CreateOnce also waits where the write was done before, by whomever: its answer
+// may have been one that did not wait, or none.
+func (d *durableStore) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
+	err := onceStoreOf(d.Employees).CreateOnce(ctx, e, a)
+	answered, ok := errors.AsType[*store.AnsweredError](err)
+	if !ok || !answered.Answer.Answers(&a) {
+		return d.settle(ctx, err)
+	}
+	return cmp.Or(d.settle(ctx, nil), err)
 }
 
 func (d *durableStore) Save(ctx context.Context, e models.Employee, pre store.Precondition) (bool, error) {

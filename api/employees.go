@@ -40,14 +40,15 @@ func (s *server) createEmployee(x *exchange) error {
 	if err := m.check(m.employee.Validate()); err != nil {
 		return err
 	}
-	if err := s.insert(x, &m.employee, assigned); err != nil {
+	r, err := s.insert(x, &m.employee, assigned, minimal)
+	if err != nil {
 		if mayBeWritten(err) {
 			x.w.Header().Set("Location", location(m.employee.ID))
 		}
 		return err
 	}
-	x.w.Header().Set("Location", location(m.employee.ID))
-	return sendWritten(x, http.StatusCreated, http.StatusCreated, &m.employee, minimal)
+	x.reply(r)
+	return nil
 }
 
 // mayBeWritten tells whether a write that ended with the error has left its row,
@@ -57,17 +58,37 @@ func mayBeWritten(err error) bool {
 	return written || errors.Is(err, store.ErrUnknownOutcome)
 }
 
-// insert creates e; an assigned ID that exists already is replaced by another.
-func (s *server) insert(x *exchange, e *models.Employee, assigned bool) error {
+// insert creates e and returns the reply; an assigned ID that exists already is
+// replaced by another.
+func (s *server) insert(x *exchange, e *models.Employee, assigned, minimal bool) (*reply, error) {
 	defer x.timed()()
 	for range maxIDTries {
-		err := x.store.Create(x.ctx, *e)
+		r := createdReply(e, minimal)
+		err := x.create(e, r)
 		if !assigned || !errors.Is(err, store.ErrConflict) {
-			return err
+			return r, err
 		}
-		e.ID = s.ids.Next()
+		s.metrics.idConflicts.WithLabelValues(x.road).Inc()
+		e.ID = s.ids.NextAfter(e.ID)
 	}
-	return fmt.Errorf("%w: %d assigned ids were taken", store.ErrUnavailable, maxIDTries)
+	return nil, fmt.Errorf("%w: %d assigned ids were taken", store.ErrUnavailable, maxIDTries)
+}
+
+func createdReply(e *models.Employee, minimal bool) *reply {
+	body := encodeEmployee(e)
+	r := &reply{status: http.StatusCreated, location: location(e.ID), etag: etagOf(body), body: body}
+	if minimal {
+		r.body = nil
+	}
+	return r
+}
+
+// create keeps the reply where the request has an idempotency key.
+func (x *exchange) create(e *models.Employee, r *reply) error {
+	if x.once == nil {
+		return x.store.Create(x.ctx, *e)
+	}
+	return onceStoreOf(x.store).CreateOnce(x.ctx, *e, x.kept(r))
 }
 
 func (s *server) getEmployee(x *exchange) error {

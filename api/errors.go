@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
 )
@@ -15,7 +17,9 @@ type code string
 
 const (
 	codeMalformedJSON         code = "malformed_json"
+	codeMalformedCSV          code = "malformed_csv"
 	codeInvalidBody           code = "invalid_body"
+	codeIncompleteBody        code = "incomplete_body"
 	codeInvalidParameter      code = "invalid_parameter"
 	codeInvalidHeader         code = "invalid_header"
 	codeUnknownBackend        code = "unknown_backend"
@@ -24,13 +28,21 @@ const (
 	codeNotFound              code = "not_found"
 	codeRouteNotFound         code = "route_not_found"
 	codeMethodNotAllowed      code = "method_not_allowed"
+	codeNotAcceptable         code = "not_acceptable"
 	codeAlreadyExists         code = "already_exists"
+	codeKeyInUse              code = "idempotency_key_in_use"
 	codePreconditionFailed    code = "precondition_failed"
 	codeBodyTimeout           code = "body_timeout"
 	codeBodyTooLarge          code = "body_too_large"
+	codeBatchTooLarge         code = "batch_too_large"
 	codeUnsupportedMediaType  code = "unsupported_media_type"
 	codeValidationFailed      code = "validation_failed"
+	codeTooManyErrors         code = "too_many_errors"
+	codeKeyReused             code = "idempotency_key_reused"
+	codeNoIdempotency         code = "idempotency_unavailable"
 	codeUnavailable           code = "unavailable"
+	codeTooManyStreams        code = "too_many_streams"
+	codeStopping              code = "stopping"
 	codeTimeout               code = "timeout"
 	codeOutcomeUnknown        code = "outcome_unknown"
 	codeNotDurableYet         code = "not_durable_yet"
@@ -43,7 +55,9 @@ var codes = map[code]struct {
 	title  string
 }{
 	codeMalformedJSON:         {http.StatusBadRequest, "The body is not JSON"},
+	codeMalformedCSV:          {http.StatusBadRequest, "The body is not CSV"},
 	codeInvalidBody:           {http.StatusBadRequest, "The body does not have the right form"},
+	codeIncompleteBody:        {http.StatusBadRequest, "The body ended early"},
 	codeInvalidParameter:      {http.StatusBadRequest, "A parameter is wrong"},
 	codeInvalidHeader:         {http.StatusBadRequest, "A header is wrong"},
 	codeUnknownBackend:        {http.StatusBadRequest, "There is no such backend"},
@@ -52,13 +66,21 @@ var codes = map[code]struct {
 	codeNotFound:              {http.StatusNotFound, "There is no such employee"},
 	codeRouteNotFound:         {http.StatusNotFound, "There is nothing at this path"},
 	codeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method does not fit the path"},
+	codeNotAcceptable:         {http.StatusNotAcceptable, "The answer has no form that is wanted"},
 	codeAlreadyExists:         {http.StatusConflict, "The employee exists already"},
+	codeKeyInUse:              {http.StatusConflict, "A request with the same idempotency key is under way"},
 	codePreconditionFailed:    {http.StatusPreconditionFailed, "The employee is not as the precondition asks"},
 	codeBodyTimeout:           {http.StatusRequestTimeout, "The body did not come in time"},
 	codeBodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large"},
+	codeBatchTooLarge:         {http.StatusRequestEntityTooLarge, "One transaction cannot hold the batch"},
 	codeUnsupportedMediaType:  {http.StatusUnsupportedMediaType, "The body's media type is not understood"},
 	codeValidationFailed:      {http.StatusUnprocessableEntity, "The employee breaks a rule"},
+	codeTooManyErrors:         {http.StatusUnprocessableEntity, "Too many lines are wrong"},
+	codeKeyReused:             {http.StatusUnprocessableEntity, "The idempotency key belongs to another request"},
+	codeNoIdempotency:         {http.StatusNotImplemented, "The database cannot keep answers under idempotency keys"},
 	codeUnavailable:           {http.StatusServiceUnavailable, "The backend cannot serve now"},
+	codeTooManyStreams:        {http.StatusServiceUnavailable, "Too many imports and exports are running"},
+	codeStopping:              {http.StatusServiceUnavailable, "The gateway is stopping"},
 	codeTimeout:               {http.StatusGatewayTimeout, "The deadline passed; nothing was written"},
 	codeOutcomeUnknown:        {http.StatusGatewayTimeout, "The write may or may not have been done"},
 	codeNotDurableYet:         {http.StatusGatewayTimeout, "The write is done, but not known to be on disk"},
@@ -99,6 +121,14 @@ type problem struct {
 	Code      code    `json:"code"`
 	RequestID string  `json:"request_id"`
 	Errors    []fault `json:"errors,omitempty"`
+
+	// Of batches; see batchBody.problem.
+	Index     *int    `json:"index,omitempty"`
+	ID        int64   `json:"id,omitzero"`
+	Committed *int    `json:"committed,omitempty"`
+	Uncertain int     `json:"uncertain,omitzero"`
+	Limit     int     `json:"limit,omitzero"`
+	IDs       []int64 `json:"ids,omitempty"`
 
 	headers map[string]string // to be set beside it
 }
@@ -153,6 +183,14 @@ func toProblem(err error) *problem {
 		return newProblem(codePreconditionFailed, "the employee is not there, or is, or has another ETag than If-Match or If-None-Match asks; read it again")
 	case errors.Is(err, store.ErrInvalid):
 		return invalidProblem(err)
+	case errors.Is(err, store.ErrKeyInUse):
+		return newProblem(codeKeyInUse, "it has not ended within the deadline of this one, for which nothing was done; try again to get its answer").
+			withHeader("Retry-After", retryAfterSeconds)
+	case errors.Is(err, store.ErrNoAnswers):
+		return newProblem(codeNoIdempotency, "nothing was done: the database lacks the table idempotency, or has another one; "+
+			"have the operator run deploy/schema.sql, or leave out Idempotency-Key")
+	case errors.Is(err, store.ErrBatchTooLarge):
+		return newProblem(codeBatchTooLarge, "nothing was done: send less, or each item as a transaction of its own")
 	case errors.Is(err, store.ErrUnavailable):
 		return newProblem(codeUnavailable, "nothing was done; try again, or choose another backend").withHeader("Retry-After", retryAfterSeconds)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -174,10 +212,13 @@ func validationProblem(faults []fault) *problem {
 	return newProblem(codeValidationFailed, "each entry of errors names a property and its rule", faults...)
 }
 
-func invalidFaults(invalid *models.ValidationError) []fault {
+func invalidFaults(invalid *models.ValidationError) []fault { return invalidFaultsAt("", invalid) }
+
+// invalidFaultsAt is for an employee that stands at a place of the body.
+func invalidFaultsAt(at jsontext.Pointer, invalid *models.ValidationError) []fault {
 	faults := make([]fault, len(invalid.Fields))
 	for i, f := range invalid.Fields {
-		faults[i] = bodyFault("/"+f.Property, f.Rule, f.Message)
+		faults[i] = bodyFault(string(at)+"/"+f.Property, f.Rule, f.Message)
 	}
 	return faults
 }

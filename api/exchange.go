@@ -26,6 +26,7 @@ type exchange struct {
 	asked         bool // the store was
 	waitedForDisk time.Duration
 	comparison    *comparison // nil where no other road is asked
+	once          *once       // nil where the request has no idempotency key
 }
 
 // handler answers one exchange or returns what went wrong; see toProblem.

@@ -15,6 +15,8 @@ type requestMetrics struct {
 	problems        *prometheus.CounterVec
 	comparisons     *prometheus.CounterVec
 	comparedSeconds *prometheus.HistogramVec
+	replays         *prometheus.CounterVec
+	idConflicts     *prometheus.CounterVec
 }
 
 // secondsBuckets go from 100 µs, a read over the native road, to the deadline.
@@ -40,9 +42,17 @@ func newRequestMetrics(registerer prometheus.Registerer) *requestMetrics {
 			Help:    "Time of the backend that an answer was compared with.",
 			Buckets: secondsBuckets,
 		}, []string{"backend", "compared"}),
+		replays: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ndbgate_replays_total",
+			Help: "Answers that were kept under an idempotency key and sent again.",
+		}, []string{"backend"}),
+		idConflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ndbgate_assigned_id_conflicts_total",
+			Help: "Assigned ids that were taken already, so that another one was assigned.",
+		}, []string{"backend"}),
 	}
 	if registerer != nil {
-		registerer.MustRegister(m.seconds, m.problems, m.comparisons, m.comparedSeconds)
+		registerer.MustRegister(m.seconds, m.problems, m.comparisons, m.comparedSeconds, m.replays, m.idConflicts)
 	}
 	return m
 }

@@ -34,25 +34,34 @@ func (s *server) reading(h handler) http.HandlerFunc {
 // writing adapts a handler that writes by a road.
 func (s *server) writing(h handler) http.HandlerFunc {
 	return s.onRoad(func(x *exchange) error {
-		if _, given := x.r.Header[compareHeader]; given {
-			return refuseHeader(compareHeader, "unsupported", "is for calls that read: a write goes one road")
-		}
-		if _, given := x.r.Header[durabilityHeader]; given {
-			if err := chooseDurability(x); err != nil {
-				return err
-			}
+		if err := chooseWriting(x); err != nil {
+			return err
 		}
 		return h(x)
 	})
+}
+
+// chooseWriting reads the headers about roads of a call that writes.
+func chooseWriting(x *exchange) error {
+	if _, given := x.r.Header[compareHeader]; given {
+		return refuseHeader(compareHeader, "unsupported", "is for calls that read: a write goes one road")
+	}
+	if _, given := x.r.Header[durabilityHeader]; given {
+		return chooseDurability(x)
+	}
+	return nil
 }
 
 // onRoad adapts a handler that takes a road. The deadline ends it, and nothing
 // else: net/http takes a client that has closed its sending side for one that
 // has left, and a write that is cut off ends with an unknown outcome and a
 // broken connection to the database.
-func (s *server) onRoad(h handler) http.HandlerFunc {
+func (s *server) onRoad(h handler) http.HandlerFunc { return s.onRoadFor(s.requestTimeout, h) }
+
+// onRoadFor is onRoad with another deadline.
+func (s *server) onRoadFor(timeout time.Duration, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.requestTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout)
 		defer cancel()
 		x := &exchange{w: w, r: r, ctx: ctx, begun: time.Now()}
 		w.Header().Set("Vary", varyOnRoad)

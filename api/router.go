@@ -23,7 +23,14 @@ type Options struct {
 	IDs            *store.IDs            // default: a new source on the system's clock
 	RequestTimeout time.Duration         // deadline of one request; default 10 s
 	MaxBodyBytes   int64                 // longest request body; default 64 KiB
+	BatchTimeout   time.Duration         // deadline of a batch; default BatchTimeout(RequestTimeout)
+	MaxBatchBytes  int64                 // longest body of a batch; default 64 MiB
+	MaxItems       int                   // items of all batches at once; default 100,000
 	MaxComparisons int                   // reads that ask a second road at once; default 32
+	MaxStreams     int                   // imports and exports at once; default 8
+	StreamIdle     time.Duration         // longest time without a byte from, or to, the client of a stream; default 1 min
+	StreamPatience time.Duration         // for which a stream waits for a road that cannot serve; default 30 s
+	Stopping       <-chan struct{}       // closed when streams are to end; default: never
 }
 
 const (
@@ -45,12 +52,18 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 	r.NotFound(s.plain(routeNotFound))
 	r.MethodNotAllowed(s.plain(methodNotAllowed(r)))
 
-	r.Post("/v1/employees", s.writing(s.createEmployee))
+	r.Post("/v1/employees", s.writing(s.once(s.createEmployee)))
 	r.Get("/v1/employees", s.reading(s.listEmployees))
 	r.Get("/v1/employees/{id}", s.reading(s.getEmployee))
 	r.Put("/v1/employees/{id}", s.writing(s.saveEmployee))
 	r.Patch("/v1/employees/{id}", s.writing(s.patchEmployee))
 	r.Delete("/v1/employees/{id}", s.writing(s.deleteEmployee))
+	r.Post("/v1/employees:batchGet", s.batching(s.batchGet))
+	r.Post("/v1/employees:batchCreate", s.writeBatch(newCreateBatch, s.batchCreate))
+	r.Post("/v1/employees:batchUpdate", s.writeBatch(newUpdateBatch, s.batchUpdate))
+	r.Post("/v1/employees:batchDelete", s.writeBatch(newDeleteBatch, s.batchDelete))
+	r.Post("/v1/employees:import", s.streaming(s.importEmployees))
+	r.Get("/v1/employees:export", s.streaming(s.exportEmployees))
 	r.Get("/v1/backends", s.plain(s.listBackends))
 	r.Get("/v1/cluster", s.plain(s.getCluster))
 
@@ -68,7 +81,16 @@ type server struct {
 	metrics        *requestMetrics
 	requestTimeout time.Duration
 	maxBodyBytes   int64
+	batchTimeout   time.Duration
+	maxBatchBytes  int64
+	items          itemBudget    // of batches
 	comparing      chan struct{} // holds one for each comparison that runs
+	streams        chan struct{} // holds one for each stream that runs
+	streamMetrics  *streamMetrics
+	streamIdle     time.Duration
+	streamPatience time.Duration
+	stopping       <-chan struct{}
+	turns          turns // of idempotency keys
 }
 
 func newServer(backends *store.Registry, opts Options) *server {
@@ -79,8 +101,15 @@ func newServer(backends *store.Registry, opts Options) *server {
 		metrics:        newRequestMetrics(opts.Metrics),
 		requestTimeout: opts.RequestTimeout,
 		maxBodyBytes:   opts.MaxBodyBytes,
+		maxBatchBytes:  cmp.Or(opts.MaxBatchBytes, defaultMaxBatchBytes),
+		items:          itemBudget{max: int64(cmp.Or(opts.MaxItems, defaultMaxItems))},
 		comparing:      make(chan struct{}, cmp.Or(opts.MaxComparisons, defaultMaxComparisons)),
+		streams:        make(chan struct{}, cmp.Or(opts.MaxStreams, defaultMaxStreams)),
+		streamIdle:     cmp.Or(opts.StreamIdle, defaultStreamIdle),
+		streamPatience: cmp.Or(opts.StreamPatience, defaultStreamPatience),
+		stopping:       opts.Stopping,
 	}
+	s.streamMetrics = newStreamMetrics(opts.Metrics, func() int { return len(s.streams) })
 	if s.ids == nil {
 		s.ids = store.NewIDs(nil)
 	}
@@ -90,6 +119,7 @@ func newServer(backends *store.Registry, opts Options) *server {
 	if s.requestTimeout == 0 {
 		s.requestTimeout = defaultRequestTimeout
 	}
+	s.batchTimeout = cmp.Or(opts.BatchTimeout, BatchTimeout(s.requestTimeout))
 	if s.maxBodyBytes == 0 {
 		s.maxBodyBytes = defaultMaxBodyBytes
 	}

@@ -39,7 +39,8 @@ import (
 //     replace or add values, body and text replace the body by a JSON value or
 //     by raw text, paddingBytes puts so many spaces in front of it, and stalled
 //     sends none of it; with allUp the backends that are down serve the same
-//     rows as the others.
+//     rows as the others; earlier is the body of a request, all else the same,
+//     that is sent and answered well before.
 //
 // The server holds the employees of the first example of listEmployees, and
 // has the backends of the first example of listBackends, or of the example
@@ -126,6 +127,7 @@ type sampleRequest struct {
 	PaddingBytes int
 	Stalled      bool
 	AllUp        bool
+	Earlier      json.RawMessage
 }
 
 // samples lists all examples in a fixed order.
@@ -229,6 +231,11 @@ func (s *sample) check(t *testing.T, c *contract) {
 	if s.status < http.StatusBadRequest {
 		s.checkRequest(t, body)
 	}
+	before := seed
+	if s.request.Earlier != nil {
+		s.sendEarlier(t, server)
+		before = rows.all(t)
+	}
 	answer, err := server.Client().Do(s.newRequest(t, server.URL, body))
 	if err != nil {
 		t.Fatal(err)
@@ -245,10 +252,21 @@ func (s *sample) check(t *testing.T, c *contract) {
 	idAssigned := s.method == http.MethodPost && s.status == http.StatusCreated && !bytes.Contains(body, []byte(`"id"`))
 	s.checkBody(t, answer.Header.Get("Content-Type"), got, idAssigned)
 	if s.status >= http.StatusBadRequest {
-		after, err := rows.Store.List(t.Context(), models.EmployeeQuery{Limit: 1000})
-		if err != nil || reflect.DeepEqual(after, seed) == (s.problemCode() == codeNotDurableYet) {
-			t.Errorf("rows: got %v (%v), which is not what the problem says", after, err)
+		if after := rows.all(t); reflect.DeepEqual(after, before) == (s.problemCode() == codeNotDurableYet) {
+			t.Errorf("rows: got %v, which is not what the problem says", after)
 		}
+	}
+}
+
+func (s *sample) sendEarlier(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	answer, err := server.Client().Do(s.newRequest(t, server.URL, s.request.Earlier))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("earlier request: got %d", answer.StatusCode)
 	}
 }
 
@@ -492,6 +510,8 @@ func (c *contract) backends(s *sample, rows *scriptedStore) *store.Registry {
 var failures = map[code]error{
 	codeInternal:       errors.New("a failure without a kind"),
 	codeInvalidValue:   store.ErrInvalid,
+	codeKeyInUse:       store.ErrKeyInUse,
+	codeNoIdempotency:  store.ErrNoAnswers,
 	codeOutcomeUnknown: store.ErrUnknownOutcome,
 	codeTimeout:        context.DeadlineExceeded,
 }
@@ -539,6 +559,23 @@ func (s *scriptedStore) Create(ctx context.Context, e models.Employee) error {
 		return s.failure
 	}
 	return s.Store.Create(ctx, e)
+}
+
+func (s *scriptedStore) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Store.CreateOnce(ctx, e, a)
+}
+
+// all is what is stored.
+func (s *scriptedStore) all(t *testing.T) []models.Employee {
+	t.Helper()
+	all, err := s.Store.List(t.Context(), models.EmployeeQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func (s *scriptedStore) Save(ctx context.Context, e models.Employee, pre store.Precondition) (bool, error) {

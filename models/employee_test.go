@@ -155,15 +155,6 @@ func TestProperty_Pointer(t *testing.T) {
 	}
 }
 
-func TestBatch_CheckSize(t *testing.T) {
-	for n, ok := range map[int]bool{0: false, 1: true, models.MaxBatchItems: true, models.MaxBatchItems + 1: false} {
-		b := models.Batch[int64]{Items: make([]int64, n)}
-		if err := b.CheckSize(); (err == nil) != ok {
-			t.Errorf("%d items: got error %v", n, err)
-		}
-	}
-}
-
 func TestNewEmployee_HasTheColumnsDefaults(t *testing.T) {
 	if got, want := models.NewEmployee(), (models.Employee{Department: 1}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

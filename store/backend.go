@@ -11,6 +11,8 @@ import (
 // Backend is one road to the rows with its pool.
 type Backend interface {
 	Employees
+	Batches
+	Idempotency
 
 	// Ping makes one round trip to the database that proves it can serve, or
 	// returns ErrUnavailable with the reason.

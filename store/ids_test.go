@@ -42,18 +42,103 @@ func TestIDs_GrowWithoutTime(t *testing.T) {
 	}
 }
 
-func TestIDs_OfTwoProcessesDiffer(t *testing.T) {
-	now := time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
-	clock := func() time.Time { return now }
-	same := 0
-	for range 1000 {
-		one, other := store.NewIDs(clock), store.NewIDs(clock)
-		if one.Next() == other.Next() {
-			same++
+// processes are sources with one clock, which insert their IDs into one table.
+type processes struct {
+	now       time.Time
+	sources   []*store.IDs
+	taken     map[int64]bool
+	conflicts int
+}
+
+func newProcesses(n int) *processes {
+	p := &processes{now: time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC), taken: map[int64]bool{}}
+	for range n {
+		p.sources = append(p.sources, store.NewIDs(func() time.Time { return p.now }))
+	}
+	return p
+}
+
+// create inserts an employee as gateways do.
+func (p *processes) create(t *testing.T, source *store.IDs) {
+	t.Helper()
+	id := source.Next()
+	for range maxTries {
+		if !p.taken[id] {
+			p.taken[id] = true
+			return
+		}
+		p.conflicts++
+		id = source.NextAfter(id)
+	}
+	t.Fatalf("%d IDs in a row were taken", maxTries)
+}
+
+const maxTries = 8
+
+// The number of conflicts is that of the package's documentation: about one in
+// 256 quarters of a second for two gateways, whatever they do in it.
+func TestIDs_OfFourProcesses_MeetSeldom(t *testing.T) {
+	const quarters, each = 500, 200
+	p := newProcesses(4)
+	for range quarters {
+		for range each {
+			for _, source := range p.sources {
+				p.create(t, source)
+			}
+		}
+		p.now = p.now.Add(256 * time.Millisecond)
+	}
+	pairs := 6
+	if want := pairs * quarters / 256; p.conflicts > 3*want {
+		t.Errorf("got %d conflicts, want about %d", p.conflicts, want)
+	}
+}
+
+// A process that is far ahead of its clock, because it has made more IDs than
+// there are, is no trouble to another one.
+func TestIDs_OfAProcessThatWasStartedAnew_MeetSeldom(t *testing.T) {
+	p := newProcesses(1)
+	for range 100_000 {
+		p.create(t, p.sources[0])
+	}
+	for range 100 {
+		anew := store.NewIDs(func() time.Time { return p.now })
+		for range 100 {
+			p.create(t, anew)
 		}
 	}
-	if same > 100 {
-		t.Errorf("got %d of 1000 equal first IDs", same)
+	if p.conflicts > 100 {
+		t.Errorf("got %d conflicts of 100 processes", p.conflicts)
+	}
+}
+
+func TestIDs_NextAfter_LeavesTheBlock_AndGrows(t *testing.T) {
+	now := time.Date(2026, time.November, 30, 12, 0, 0, 0, time.UTC)
+	ids := store.NewIDs(func() time.Time { return now })
+	for range 10_000 {
+		taken := ids.Next()
+		next := ids.NextAfter(taken)
+		if next>>12 == taken>>12 || next < taken {
+			t.Fatalf("got %d after %d, want one of a later block", next, taken)
+		}
+		if again := ids.NextAfter(taken); again != next+1 {
+			t.Fatalf("got %d after %d, want %d: the block was left already", again, taken, next+1)
+		}
+	}
+}
+
+func TestIDs_NextRun_FollowEachOther(t *testing.T) {
+	ids := store.NewIDs(nil)
+	last := ids.Next()
+	for _, n := range []int{1, 50_000, 7, 1} {
+		first := ids.NextRun(n)
+		if first <= last {
+			t.Fatalf("got %d after %d", first, last)
+		}
+		last = first + int64(n) - 1
+	}
+	if next := ids.Next(); next <= last {
+		t.Errorf("got %d after a run that ends with %d", next, last)
 	}
 }
 

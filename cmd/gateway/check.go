@@ -27,6 +27,8 @@ type finding struct {
 	err  error
 	took time.Duration
 	down []string // nodes that do not answer, though the backend as a whole does
+	// noKeys: requests with Idempotency-Key are refused.
+	noKeys bool
 }
 
 // check tries every backend once and prints a line for each. It returns
@@ -65,6 +67,7 @@ func try(ctx context.Context, r road) finding {
 	if f.err != nil {
 		return f
 	}
+	f.noKeys = errors.Is(r.backend.CheckAnswers(ctx), store.ErrNoAnswers)
 	nodes := r.backend.Status().Nodes
 	for _, node := range nodes {
 		if !node.Up {
@@ -93,11 +96,18 @@ func (f *finding) describe() (state, detail string) {
 		return "failed", fmt.Sprintf("no answer within %v", took)
 	case f.err != nil:
 		return "failed", fmt.Sprintf("%s, after %v", plainReason(f.err), took)
-	case len(f.down) > 0:
-		return "ok", fmt.Sprintf("%v, but down: %s", took, strings.Join(f.down, ", "))
-	default:
+	}
+	var buts []string
+	if len(f.down) > 0 {
+		buts = append(buts, "down: "+strings.Join(f.down, ", "))
+	}
+	if f.noKeys {
+		buts = append(buts, "Idempotency-Key is refused: "+store.ErrNoAnswers.Error())
+	}
+	if len(buts) == 0 {
 		return "ok", took.String()
 	}
+	return "ok", fmt.Sprintf("%v, but %s", took, strings.Join(buts, "; "))
 }
 
 // plainReason puts an error on one line, without the kind that "failed" says.

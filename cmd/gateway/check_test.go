@@ -19,10 +19,13 @@ type pingStore struct {
 	memstore.Store
 	err    error
 	status store.Status
+	keys   error
 }
 
 func (s *pingStore) Ping(context.Context) error { return s.err }
 func (s *pingStore) Status() store.Status       { return s.status }
+
+func (s *pingStore) CheckAnswers(context.Context) error { return s.keys }
 
 func opens(roads ...road) func(Config, *slog.Logger) ([]road, error) {
 	return func(Config, *slog.Logger) ([]road, error) { return roads, nil }
@@ -57,6 +60,14 @@ func TestCheck(t *testing.T) {
 			"sql  h:1,h:2   ok  0s",
 		}},
 		{"one node down", []road{sql(&pingStore{status: twoNodes})}, exitOK, []string{"sql  h:1,h:2  ok  0s, but down: h:2"}},
+		{"no table for keys", []road{ndb, sql(&pingStore{keys: fmt.Errorf("%w: %w", store.ErrNoAnswers, store.ErrUnavailable)})}, exitOK, []string{
+			"ndb  mgm:1186  ok  0s\n",
+			"sql  h:1,h:2   ok  0s, but Idempotency-Key is refused: the table idempotency of deploy/schema.sql is missing, or another one\n",
+		}},
+		{"no table for keys, and one node down", []road{sql(&pingStore{status: twoNodes, keys: store.ErrNoAnswers})}, exitOK, []string{
+			"sql  h:1,h:2  ok  0s, but down: h:2; Idempotency-Key is refused: the table",
+		}},
+		{"keys could not be checked", []road{sql(&pingStore{keys: store.ErrUnavailable})}, exitOK, []string{"sql  h:1,h:2  ok  0s\n"}},
 		{"the only node was down before it answered", []road{sql(&pingStore{status: onlyNode})}, exitOK, []string{"sql  h:1,h:2  ok  0s\n"}},
 		{"failed", []road{ndb, sql(&pingStore{err: fmt.Errorf("%w: access denied\nand more", store.ErrUnavailable)})}, exitFailure, []string{
 			"sql  h:1,h:2   failed  access denied; and more, after 0s",

@@ -18,6 +18,7 @@ const (
 // process is what a command takes from the process it runs in.
 type process struct {
 	getenv         func(string) (string, bool)
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	open           func(Config, *slog.Logger) ([]road, error)
 }
@@ -28,7 +29,7 @@ func command(ctx context.Context, args []string, p process) int {
 	if err == nil {
 		return exitOK
 	}
-	if errors.Is(err, errNotAllOK) { // the lines on stdout say it
+	if errors.Is(err, errNotAllOK) || errors.Is(err, errImportFailed) { // the lines of both say it
 		return exitFailure
 	}
 	fmt.Fprintf(p.stderr, "gateway: %v\n", err)
@@ -42,7 +43,7 @@ func command(ctx context.Context, args []string, p process) int {
 	return exitFailure
 }
 
-// usageError is a command line that names no command.
+// usageError is a command line that cannot be run.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -58,14 +59,18 @@ func dispatch(ctx context.Context, args []string, p process) error {
 		return withConfig(name, args, p, func(cfg Config) error { return run(ctx, cfg, p) })
 	case "check":
 		return withConfig(name, args, p, func(cfg Config) error { return check(ctx, cfg, p) })
+	case "import":
+		return importFile(ctx, args, p)
+	case "export":
+		return exportFile(ctx, args, p)
 	case "version", "--version":
 		return printVersion(args, p.stdout)
 	case "help", "--help", "-help", "-h":
 		_, err := io.WriteString(p.stdout, usage())
 		return err
 	default:
-		return usageError(fmt.Sprintf("argument %s: expected serve, check or version%s",
-			nameArgument(0, name), hint(name, "", []string{"serve", "check", "version"})))
+		return usageError(fmt.Sprintf("argument %s: expected serve, check, import, export or version%s",
+			nameArgument(0, name), hint(name, "", []string{"serve", "check", "import", "export", "version"})))
 	}
 }
 

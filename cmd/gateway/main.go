@@ -10,7 +10,7 @@ import (
 
 func main() {
 	os.Exit(command(untilSignal(), os.Args[1:], process{
-		getenv: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, open: openRoads,
+		getenv: os.LookupEnv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, open: openRoads,
 	}))
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,7 +64,12 @@ func run(ctx context.Context, cfg Config, p process) error {
 	backends := newRegistry(cfg, roads)
 	g := newGateway(&cfg, backends, logger)
 	logger.Info("listening", "address", public.Addr().String(), "admin_address", admin.Addr().String())
+	sweeping, endSweeping := context.WithCancel(ctx)
+	var sweeper sync.WaitGroup
+	sweeper.Go(func() { store.SweepAnswers(sweeping, backends, logger) })
 	err = g.serve(ctx, public, admin)
+	endSweeping()
+	sweeper.Wait()
 	if closeErr := backends.Close(); closeErr != nil {
 		logger.Warn("closing", "error", closeErr.Error())
 	}
@@ -100,6 +106,7 @@ type gateway struct {
 	public, admin *http.Server
 	drainTimeout  time.Duration
 	draining      *atomic.Bool
+	endStreams    func() // called once; they end soon, with a last line that says so
 	logger        *slog.Logger
 }
 
@@ -112,11 +119,12 @@ func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gat
 		api.NewClusterCollector(backends),
 	)
 	draining := new(atomic.Bool)
+	stopping := make(chan struct{})
 	errorLog := slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	return &gateway{
 		public: &http.Server{
 			Handler: api.New(backends, api.Options{
-				Logger: logger, Metrics: metrics, RequestTimeout: cfg.RequestTimeout,
+				Logger: logger, Metrics: metrics, RequestTimeout: cfg.RequestTimeout, Stopping: stopping,
 			}),
 			ReadHeaderTimeout: readHeaderTimeout,
 			ReadTimeout:       readHeaderTimeout + cfg.RequestTimeout + bodyGrace,
@@ -135,6 +143,7 @@ func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gat
 		},
 		drainTimeout: cfg.RequestTimeout + drainGrace,
 		draining:     draining,
+		endStreams:   func() { close(stopping) },
 		logger:       logger,
 	}
 }
@@ -154,6 +163,7 @@ func (g *gateway) serve(ctx context.Context, public, admin net.Listener) error {
 		running--
 	}
 	g.draining.Store(true)
+	g.endStreams()
 	g.logger.Info("draining", "at_most", g.drainTimeout.String())
 	// The context has ended, but the requests in flight have not.
 	err = errors.Join(err, stop(context.WithoutCancel(ctx), g.public, g.drainTimeout))

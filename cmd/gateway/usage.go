@@ -15,9 +15,11 @@ road to the rows with the header X-Backend.
 Commands:
   serve    serve until SIGINT or SIGTERM; a second signal ends at once
   check    try every backend once; exit code 0 where all of them answer
+  import   store the rows of a file by a gateway that runs
+  export   write the rows of a gateway that runs to a file
   version  print what this program was built from
 
-gateway serve --help lists the settings.
+gateway serve --help lists the settings, gateway import --help the flags.
 Exit codes: 0 fine, 1 failed, 2 wrong command line or setting.
 `
 }

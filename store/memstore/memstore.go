@@ -17,8 +17,9 @@ import (
 
 // Store keeps employees in memory. The zero value is ready for use.
 type Store struct {
-	mu   sync.Mutex // guards rows
-	rows map[int64]models.Employee
+	mu      sync.Mutex // guards all below
+	rows    map[int64]models.Employee
+	answers map[answerKey]models.KeptAnswer
 }
 
 var _ store.Backend = (*Store)(nil)

@@ -40,6 +40,7 @@ const (
 	batchInsert batchKind = iota + 1
 	batchUpdate
 	batchDelete
+	batchSave
 )
 
 func (s *Store) creation(employees []models.Employee) *batch {

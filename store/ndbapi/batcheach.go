@@ -129,6 +129,9 @@ func (e *each) start(b *ndb.Batch, i int, set []int) {
 	case batchDelete:
 		b.Delete(v)
 		return
+	case batchSave:
+		b.Write(v)
+		return
 	}
 	if !e.session.store.sets(set) {
 		b.Read(v, read, e.rowFor(i))

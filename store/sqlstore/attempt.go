@@ -15,6 +15,7 @@ type attempt struct {
 	cancel  context.CancelCauseFunc
 	started time.Duration // on the clock of the node
 
+	oneShot  bool // its statements are not kept
 	reached  bool // it had a connection
 	progress atomic.Int32
 }

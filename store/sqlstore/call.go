@@ -22,6 +22,13 @@ type call struct {
 	write bool
 	// shares: no node gets all the time that is left while there is another.
 	shares bool
+	// oneShot: its statements with arguments are like no others, and not kept.
+	oneShot bool
+	// prepare is done on each node that is asked, before the rest; it may be nil.
+	prepare func(n *node, db *gorm.DB) error
+	// tooLarge makes the error of a refusal for the size of the transaction. Where
+	// it is nil, such a refusal is like any other.
+	tooLarge func(cause error) error
 	// What a write stores, to find the property that cannot be.
 	values *models.Employee
 	set    []models.Property
@@ -102,11 +109,15 @@ func (s *Store) attempt(ctx context.Context, n *node, c *call, others bool, try 
 	a := n.begin(ctx)
 	defer n.end(a)
 	defer context.AfterFunc(s.closing, func() { a.cancel(errClosed) })()
+	a.oneShot = c.oneShot
 	db := n.db.WithContext(a.ctx)
-	if c.write {
-		if err := n.checkCharsets(db, &s.columns, c); err != nil {
+	if c.prepare != nil {
+		if err := c.prepare(n, db); err != nil {
 			return a, err
 		}
+	}
+	if c.write {
+		return a, n.write(a.ctx, db, &s.columns, c, try)
 	}
 	return a, try(db)
 }

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/ndbgate/ndbgate/models"
@@ -37,6 +38,36 @@ func TestPatch_TextThatItsColumnLacks_RefusedBeforeAnythingIsSent(t *testing.T) 
 	}
 }
 
+// Text that is too long makes no difference between an absent row and one that is
+// there. Spaces at its end the server would cut off and say nothing.
+func TestPatch_TextThatIsTooLong_RefusedWhateverIsStored(t *testing.T) {
+	long := strings.Repeat("x", 65)
+	for _, text := range []string{long, long[:64] + " "} {
+		for _, absent := range []bool{true, false} {
+			server := startServer(t)
+			server.onRequest(func(request string) reply {
+				switch {
+				case request == charsetsRequest:
+					return reply{}
+				case !absent && strings.HasPrefix(request, "EXECUTE UPDATE"):
+					return reply{code: 1406, message: "Data too long for column 'first' at row 1"}
+				}
+				return reply{none: absent}
+			})
+			s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}})
+			_, err := s.Patch(t.Context(), 1, patchFirst(t, text), store.PatchOptions{})
+			wantError(t, err, store.ErrInvalid, nil)
+			var broken *models.ValidationError
+			if !errors.As(err, &broken) || len(broken.Fields) != 1 || broken.Fields[0].Rule != "max" {
+				t.Errorf("got error %q, want the rule max", err)
+			}
+			if n := server.count("EXECUTE UPDATE"); strings.HasSuffix(text, " ") && n > 0 {
+				t.Errorf("got %d statements sent, want none", n)
+			}
+		}
+	}
+}
+
 // Without the character sets, the server's own refusal remains.
 func TestPatch_CharacterSetsNotTold_ServerDecides(t *testing.T) {
 	server := startServer(t)
@@ -47,5 +78,5 @@ func TestPatch_CharacterSetsNotTold_ServerDecides(t *testing.T) {
 	}
 }
 
-const charsetsRequest = "EXECUTE SELECT `column_name`,`character_set_name` FROM information_schema.columns" +
-	" WHERE table_schema = DATABASE() AND table_name = ?"
+const charsetsRequest = "EXECUTE SELECT `column_name`,`is_nullable`,`character_set_name`,`character_maximum_length`,`column_type`" +
+	" FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?"

@@ -17,7 +17,9 @@ type columns struct {
 	table      string
 	primaryKey string
 	byField    map[string]string // Go field name → column
+	sizes      map[string]int    // Go field name → most characters, of text
 	byColumn   map[string]models.Property
+	expires    string // of the table of answers
 }
 
 func readColumns() (columns, error) {
@@ -32,20 +34,30 @@ func readColumns() (columns, error) {
 		table:      s.Table,
 		primaryKey: s.PrioritizedPrimaryField.DBName,
 		byField:    map[string]string{},
+		sizes:      map[string]int{},
 		byColumn:   map[string]models.Property{},
 	}
+	answers, err := schema.Parse(&models.KeptAnswer{}, &sync.Map{}, schema.NamingStrategy{})
+	if err != nil {
+		return columns{}, fmt.Errorf("read the columns of answers: %w", err)
+	}
+	c.expires = answers.LookUpField("Expires").DBName
 	for _, p := range models.EmployeeProperties() {
 		field := s.LookUpField(p.Field)
 		if field == nil || field.DBName == "" {
 			return columns{}, fmt.Errorf("property %s has no column", p.Name)
 		}
 		c.byField[p.Field] = field.DBName
+		c.sizes[p.Field] = field.Size
 		c.byColumn[field.DBName] = p
 	}
 	return c, nil
 }
 
 func (c *columns) of(p models.Property) string { return c.byField[p.Field] }
+
+// size is how many characters the column of a property of text has room for.
+func (c *columns) size(p models.Property) int { return c.sizes[p.Field] }
 
 // assignments are the columns and values that write the properties of e. The
 // primary key never changes.

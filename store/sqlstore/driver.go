@@ -75,7 +75,8 @@ type innerConn interface {
 	driver.Validator
 }
 
-// conn runs every statement with arguments as a prepared one that it keeps.
+// conn runs every statement with arguments as a prepared one, which it keeps unless
+// the call says that it is of no further use.
 // GORM's own cache is not used: it prepares on the context of one caller while
 // others wait for that without a deadline, and prepares again in each
 // transaction. Nor may sql.DB prepare: its statements would mark nothing.
@@ -107,19 +108,24 @@ func (c *conn) heard(ctx context.Context, err error) {
 // ExecContext implements driver.ExecerContext.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	attemptOf(ctx).reached = true
-	stmt, err := c.prepared(ctx, query)
-	if err != nil {
-		return nil, err
+	run := func() (driver.Result, error) { return c.innerConn.ExecContext(ctx, query, nil) }
+	if len(args) > 0 {
+		stmt, release, err := c.prepared(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		run = func() (driver.Result, error) { return stmt.ExecContext(ctx, args) }
 	}
 	if c.inTx {
-		result, err := stmt.ExecContext(ctx, args)
+		result, err := run()
 		c.heard(ctx, err)
 		c.forgetLost(query, err)
 		return result, err
 	}
 	var result driver.Result
-	err = send(ctx, func() error {
-		result, err = stmt.ExecContext(ctx, args)
+	err := send(ctx, func() (err error) {
+		result, err = run()
 		return err
 	})
 	c.heard(ctx, err)
@@ -130,7 +136,12 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 // QueryContext implements driver.QueryerContext.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	attemptOf(ctx).reached = true
-	stmt, err := c.prepared(ctx, query)
+	if len(args) == 0 {
+		rows, err := c.innerConn.QueryContext(ctx, query, nil)
+		c.heard(ctx, err)
+		return rows, err
+	}
+	stmt, err := c.kept(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +169,31 @@ func send(ctx context.Context, write func() error) error {
 	return err
 }
 
-func (c *conn) prepared(ctx context.Context, query string) (preparedStmt, error) {
+// prepared returns a statement to be released after use.
+func (c *conn) prepared(ctx context.Context, query string) (stmt preparedStmt, release func(), err error) {
+	if !attemptOf(ctx).oneShot {
+		stmt, err = c.kept(ctx, query)
+		return stmt, func() {}, err
+	}
+	stmt, err = c.prepare(ctx, query)
+	// The server does not answer that, and an error shows at the next use of the
+	// connection.
+	return stmt, func() { _ = stmt.Close() }, err
+}
+
+// kept returns a statement that stays prepared.
+func (c *conn) kept(ctx context.Context, query string) (preparedStmt, error) {
 	if stmt, ok := c.stmts.get(query); ok {
 		return stmt, nil
 	}
+	stmt, err := c.prepare(ctx, query)
+	if err == nil {
+		c.stmts.put(query, stmt)
+	}
+	return stmt, err
+}
+
+func (c *conn) prepare(ctx context.Context, query string) (preparedStmt, error) {
 	inner, err := c.PrepareContext(ctx, query)
 	c.heard(ctx, err)
 	if err != nil {
@@ -171,7 +203,6 @@ func (c *conn) prepared(ctx context.Context, query string) (preparedStmt, error)
 	if !ok {
 		panic(fmt.Sprintf("sqlstore: the statements of the MySQL driver (%T) lack methods", inner))
 	}
-	c.stmts.put(query, stmt)
 	return stmt, nil
 }
 

@@ -51,7 +51,7 @@ func (s *Store) diagnose(ctx context.Context, c *call, a *attempt, err error) fa
 
 // isKind tells whether the error was made above the database.
 func isKind(err error) bool {
-	for _, kind := range []error{store.ErrNotFound, store.ErrPreconditionFailed, store.ErrInvalid} {
+	for _, kind := range []error{store.ErrNotFound, store.ErrConflict, store.ErrPreconditionFailed, store.ErrInvalid, store.ErrBatchTooLarge} {
 		if errors.Is(err, kind) {
 			return true
 		}
@@ -85,6 +85,9 @@ func (s *Store) refused(c *call, a *attempt, err *mysql.MySQLError) failure {
 	v, ok := verdictOf(err)
 	f := failure{cause: scrub(err)}
 	switch {
+	case c.tooLarge != nil && isTooLarge(err):
+		f.cause = c.tooLarge(f.cause)
+		return f
 	case !ok:
 		return f
 	case v.kind == store.ErrUnknownOutcome && (!c.write || !a.isSent()):

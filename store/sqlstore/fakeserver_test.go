@@ -305,7 +305,7 @@ func (c *fakeConn) executed(request string, r reply) {
 	case r.none:
 	case strings.Contains(request, "information_schema"):
 		for _, column := range []string{"first", "last", "municipality"} {
-			c.write(appendTexts([]byte{0, 0}, column, "utf8mb3"))
+			c.write(appendTexts([]byte{0, 0}, column, "YES", "utf8mb3", "64", "varchar(64)"))
 		}
 	default:
 		c.row(columns)

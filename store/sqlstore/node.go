@@ -42,7 +42,8 @@ type node struct {
 	waiting    waiting
 	lastAnswer atomic.Int64 // on clock
 	silent     atomic.Bool  // what it was asked is unanswered for too long
-	charsets   atomic.Pointer[charsets]
+	limits     atomic.Pointer[knownLimits]
+	batches    atomic.Pointer[batchLimits]
 
 	reason atomic.Pointer[error] // why it is down; nil while it is up
 	doubt  chan struct{}         // wakes watch; holds one

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
@@ -26,7 +27,7 @@ func (s *Store) get(ctx context.Context, c call) (models.Employee, error) {
 
 // List implements store.Employees.
 func (s *Store) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
-	if !isText(q.Matches) {
+	if !s.canMatch(q.Matches) {
 		return []models.Employee{}, ctx.Err()
 	}
 	var found []models.Employee
@@ -48,11 +49,13 @@ func (s *Store) List(ctx context.Context, q models.EmployeeQuery) ([]models.Empl
 	return found, nil
 }
 
-// isText guards against bytes that are no UTF-8: the server would cut them off
-// and find rows that do not match.
-func isText(matches []models.Match) bool {
+// canMatch is false of text that equals nothing, though the server may find rows
+// for it. Bytes that are no UTF-8 it would cut off. Text that is longer than its
+// column it compares as well, and some collations pass over some characters.
+func (s *Store) canMatch(matches []models.Match) bool {
 	for _, m := range matches {
-		if text, ok := m.Value.(string); ok && !utf8.ValidString(text) {
+		text, _ := m.Value.(string)
+		if !utf8.ValidString(text) || utf8.RuneCountInString(strings.TrimRight(text, " ")) > s.columns.size(m.Property) {
 			return false
 		}
 	}

@@ -20,7 +20,11 @@ type verdict struct {
 // Numbers that the code asks for by name.
 const (
 	errRowGone       = 1032 // the row went away under the statement
+	errNoColumn      = 1054
+	errNoTable       = 1146
+	errLockWait      = 1205
 	errUnknownStmt   = 1243
+	errNoDefault     = 1364 // for a column that the statement does not name
 	errNeedReprepare = 1615
 	errCharset       = 3988 // text that its column's character set lacks
 )
@@ -38,7 +42,7 @@ var verdicts = map[uint16]verdict{
 	1022: conflict, 1062: conflict, 1169: conflict, 1586: conflict,
 
 	// A lost race for a lock, or the statement was stopped: rolled back.
-	errRowGone: unavailable, 1205: unavailable, 1206: unavailable, 1213: unavailable,
+	errRowGone: unavailable, errLockWait: unavailable, 1206: unavailable, 1213: unavailable,
 	1317: unavailable, 1412: unavailable, 3024: unavailable,
 	errUnknownStmt: unavailable, errNeedReprepare: unavailable,
 
@@ -51,10 +55,10 @@ var verdicts = map[uint16]verdict{
 	1142: otherNode, 1143: otherNode, 1227: otherNode, 1698: otherNode, 1862: otherNode, 3118: otherNode,
 	1021: otherNode, 1037: otherNode, 1038: otherNode, 1041: otherNode,
 	// It has not joined the cluster yet: no such table, or only for reading.
-	1036: otherNode, 1146: otherNode, 1290: otherNode, 1836: otherNode,
+	1036: otherNode, errNoTable: otherNode, 1290: otherNode, 1836: otherNode,
 	// Its table is not the one that the gateway knows: a column is unknown, or
 	// one that the gateway does not know has no default.
-	1054: otherNode, 1364: otherNode,
+	errNoColumn: otherNode, errNoDefault: otherNode,
 	1114: unavailable, // the table is full
 
 	1048:       {kind: store.ErrInvalid, rule: columnrule.NotNull},
@@ -95,26 +99,40 @@ var engineVerdicts = map[int]verdict{
 	1601: unavailable, 1602: unavailable, 1603: unavailable, 1604: unavailable, 1605: unavailable, 1606: unavailable,
 }
 
+// Numbers of errors that carry a code of the engine.
+const (
+	errOfEngine          = 1030
+	errOfCommit          = 1180
+	errPermanentOfEngine = 1296
+	errTemporaryOfEngine = 1297
+)
+
+// codeOfEngine is the code of the engine that an error carries, or 0.
+func codeOfEngine(e *mysql.MySQLError) int {
+	switch e.Number {
+	case errOfEngine, errOfCommit, errPermanentOfEngine, errTemporaryOfEngine:
+	default:
+		return 0
+	}
+	m := engineCode.FindStringSubmatch(e.Message)
+	if m == nil {
+		return 0
+	}
+	code, _ := strconv.Atoi(m[1]) // too great a number is no code
+	return code
+}
+
 // engineVerdict reads the errors that carry a code of the engine. Whether a code
 // that is not listed is temporary decides mysqld, by NDB's own classification.
 func engineVerdict(e *mysql.MySQLError) (v verdict, ok bool) {
-	const temporary, permanent, inEngine, inCommit = 1297, 1296, 1030, 1180
-	switch e.Number {
-	case temporary, permanent, inEngine, inCommit:
-	default:
-		return verdict{}, false
-	}
-	if m := engineCode.FindStringSubmatch(e.Message); m != nil {
-		code, _ := strconv.Atoi(m[1]) // too great a number is no code
-		// Of a connection lost at a commit it is not known when.
-		if v, ok := engineVerdicts[code]; ok && !(e.Number == inCommit && v.elsewhere) {
-			return v, true
-		}
+	// Of a connection lost at a commit it is not known when.
+	if v, ok := engineVerdicts[codeOfEngine(e)]; ok && !(e.Number == errOfCommit && v.elsewhere) {
+		return v, true
 	}
 	switch e.Number {
-	case temporary:
+	case errTemporaryOfEngine:
 		return unavailable, true
-	case inCommit:
+	case errOfCommit:
 		return unknown, true
 	default:
 		return verdict{}, false

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ndbgate/ndbgate/models"
@@ -131,8 +132,11 @@ func (s *suite) testListText(t *testing.T) {
 		"accents are ignored":             {"Ågot Düñçé", "agot dunce", true},
 		"other letters are no accents":    {"Ødegård", "odegard", false},
 		"a sharp s is one s":              {"Groß", "GROS", true},
+		"a final sigma is a sigma":        {"Ὀδυσσεύς", "ὈΔΥΣΣΕΎΣ", true},
+		"an accent of its own counts":     {"Andre\u0301", "André", false},
 		"spaces at the end are ignored":   {"Hopper", "Hopper  ", true},
 		"stored spaces, too":              {"Hopper  ", "hopper", true},
+		"spaces beyond the column's end":  {"Hopper", "Hopper" + strings.Repeat(" ", 100), true},
 		"spaces at the start count":       {"Hopper", " Hopper", false},
 		"only all of it matches":          {"Hopper", "Hop", false},
 		"wildcards are plain letters":     {"Hopper", "H%", false},

@@ -170,6 +170,7 @@ func patchOf(values models.Employee, names ...string) models.EmployeePatch {
 var kinds = []error{
 	store.ErrNotFound, store.ErrConflict, store.ErrInvalid,
 	store.ErrPreconditionFailed, store.ErrUnavailable, store.ErrUnknownOutcome,
+	store.ErrKeyInUse, store.ErrNoAnswers, store.ErrBatchTooLarge,
 }
 
 // wantKind fails where err is not of that kind, or of another one too. A nil

@@ -1,0 +1,302 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/ndbgate/ndbgate/api/rowformat"
+	"github.com/ndbgate/ndbgate/models"
+)
+
+// exportPageRows is how many rows an export reads at a time: in the order of
+// their IDs, each page behind the last ID of the one before. So no scan stays
+// open while a client reads slowly, and one that fails is begun again.
+const exportPageRows = 5000
+
+// Trailers of an export that came to its end.
+const (
+	exportCompleteTrailer = "X-Export-Complete"
+	exportRowsTrailer     = "X-Export-Rows"
+)
+
+// exportEnd is the last line of an export in NDJSON.
+type exportEnd struct {
+	Complete bool     `json:"complete"`
+	Rows     int64    `json:"rows"`
+	Error    *problem `json:"error,omitempty"`
+}
+
+// exportEndPrefix is how that line begins, and no row does.
+var exportEndPrefix = []byte(`{"complete":`)
+
+// exportOptions are what a request asks of an export.
+type exportOptions struct {
+	matches   []models.Match
+	mediaType string
+	encoding  string
+	end       bool // NDJSON ends with a line that says whether all is there
+}
+
+// exportEmployees sends rows of any number while they are read.
+func (s *server) exportEmployees(x *exchange, rows streamRows) error {
+	opts, err := parseExport(x)
+	if err != nil {
+		return err
+	}
+	e := &exporter{s: s, x: x, rows: rows, opts: opts, conn: http.NewResponseController(x.w)}
+	// The client that leaves ends the reading, also where nothing is found that
+	// could be sent to it.
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	first, err := e.page(ctx, 0)
+	if err != nil {
+		return err
+	}
+	e.prepareHeader()
+	if x.r.Method == http.MethodHead {
+		x.w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	e.run(ctx, cancel, first)
+	return nil
+}
+
+func parseExport(x *exchange) (exportOptions, error) {
+	opts := exportOptions{end: true, encoding: rowformat.ChooseEncoding(x.r.Header.Values("Accept-Encoding"))}
+	x.w.Header().Add("Vary", "Accept, Accept-Encoding")
+	if _, given := x.r.Header[durabilityHeader]; given {
+		return opts, refuseHeader(durabilityHeader, "unsupported", "is for calls that write")
+	}
+	var ok bool
+	if opts.mediaType, ok = rowformat.ChooseType(x.r.Header.Values("Accept"), ndjsonType, csvType); !ok {
+		return opts, newProblem(codeNotAcceptable, "an export is "+ndjsonType+" or "+csvType)
+	}
+	return opts, opts.parseQuery(x.r.URL.RawQuery)
+}
+
+// parseQuery returns a problem that names every wrong parameter.
+func (o *exportOptions) parseQuery(rawQuery string) error {
+	values, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
+	}
+	var faults []fault
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name][0]
+		switch {
+		case len(values[name]) > 1:
+			faults = append(faults, parameterFault(name, "repeated", "must be given once"))
+		case name == "summary":
+			if o.end = value == "true"; !o.end && value != "false" {
+				faults = append(faults, parameterFault(name, "invalid", "must be true or false"))
+			}
+		default:
+			match, err := parseMatch(name, value)
+			if err != nil {
+				faults = append(faults, parameterFault(name, "invalid", err.Error()))
+			}
+			o.matches = append(o.matches, match)
+		}
+	}
+	if len(faults) > 0 {
+		return newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
+	}
+	return nil
+}
+
+// exporter is an export while it runs.
+type exporter struct {
+	s    *server
+	x    *exchange
+	rows streamRows
+	opts exportOptions
+	conn *http.ResponseController
+}
+
+func (e *exporter) prepareHeader() {
+	h := e.x.w.Header()
+	contentType := e.opts.mediaType
+	if contentType == csvType {
+		contentType += "; charset=utf-8; header=present"
+	}
+	h.Set("Content-Type", contentType)
+	if e.opts.encoding != rowformat.Identity {
+		h.Set("Content-Encoding", e.opts.encoding)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Trailer", exportCompleteTrailer+", "+exportRowsTrailer)
+}
+
+// page reads the rows behind an ID.
+func (e *exporter) page(ctx context.Context, after int64) ([]models.Employee, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.s.requestTimeout)
+	defer cancel()
+	return e.rows.List(ctx, models.EmployeeQuery{Matches: e.opts.matches, AfterID: after, Limit: exportPageRows})
+}
+
+// readPages sends all pages but the first to out. What fails because the road
+// cannot serve for a while is tried again.
+func (e *exporter) readPages(ctx context.Context, first []models.Employee, out chan<- []models.Employee) error {
+	for page := first; len(page) == exportPageRows; {
+		after := page[len(page)-1].ID
+		p := newPatience(e.s.streamPatience)
+		var err error
+		for {
+			if page, err = e.page(ctx, after); err == nil || !mayServeLater(err) || !p.wait(ctx) {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- page:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// run sends the first page and all that follow. One is read while another is
+// sent. An export that cannot come to its end is cut off, so that nobody takes
+// it for a whole one.
+func (e *exporter) run(ctx context.Context, cancel context.CancelFunc, first []models.Employee) {
+	pages := make(chan []models.Employee)
+	failed := make(chan error, 1)
+	go func() { // ends with the last page, or with cancel
+		failed <- e.readPages(ctx, first, pages)
+		close(pages)
+	}()
+	w := newExportWriter(e)
+	err := w.page(first)
+	for running := err == nil; running; {
+		select {
+		case page, ok := <-pages:
+			if running = ok; ok {
+				err = w.page(page)
+				running = err == nil
+			}
+		case <-e.s.stopping:
+			err, running = stopping(), false
+		}
+	}
+	cancel()
+	for range pages { // wait for its end
+	}
+	if readErr := <-failed; err == nil {
+		err = readErr
+	}
+	e.s.streamMetrics.rows(e.x.road, "read", w.rows)
+	if err = w.end(err); err != nil {
+		e.note(err, w.rows)
+		panic(http.ErrAbortHandler)
+	}
+	h := e.x.w.Header()
+	h.Set(exportCompleteTrailer, "true")
+	h.Set(exportRowsTrailer, strconv.FormatInt(w.rows, 10))
+	setDeadline(e.conn.SetWriteDeadline, 0)
+}
+
+// note tells log and metrics of an export that was cut off.
+func (e *exporter) note(err error, rows int64) {
+	info := infoOf(e.x.r.Context())
+	info.problem = toProblem(err).Code
+	e.s.log.LogAttrs(e.x.ctx, slog.LevelWarn, "export ended early",
+		slog.String("request_id", info.id), slog.String("backend", e.x.road), slog.Int64("rows", rows), slog.String("error", err.Error()))
+}
+
+// exportWriter writes the pages of an export.
+type exportWriter struct {
+	e    *exporter
+	to   rowformat.Writer
+	text []byte
+	rows int64
+}
+
+// errNotSent says that the client has left, or reads too slowly.
+var errNotSent = errors.New("the client does not read")
+
+func newExportWriter(e *exporter) *exportWriter {
+	w := &exportWriter{e: e, to: rowformat.NewWriter(e.opts.encoding, e.x.w)}
+	if e.opts.mediaType == csvType {
+		w.text = appendCSVHeader(w.text)
+	}
+	return w
+}
+
+// textBytes is how much text is gathered for one write.
+const textBytes = 64 << 10
+
+// page sends a page, and shows it to the client.
+func (w *exportWriter) page(rows []models.Employee) error {
+	for i := range rows {
+		if w.e.opts.mediaType == csvType {
+			w.text = appendCSVRecord(w.text, &rows[i])
+		} else {
+			w.text = append(w.text, encodeEmployee(&rows[i])...)
+		}
+		w.rows++
+		if len(w.text) >= textBytes {
+			if err := w.write(); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(w.write(), w.flush())
+}
+
+// write gives the client a time of its own for each piece.
+func (w *exportWriter) write() error {
+	setDeadline(w.e.conn.SetWriteDeadline, w.e.s.streamIdle)
+	_, err := w.to.Write(w.text)
+	w.text = w.text[:0]
+	return notSent(err)
+}
+
+func (w *exportWriter) flush() error {
+	return errors.Join(notSent(w.to.Flush()), w.flushed())
+}
+
+// flushed has the client see what the compressor gave. Some writers of tests
+// cannot do it; every real one can.
+func (w *exportWriter) flushed() error {
+	err := w.e.conn.Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return notSent(err)
+}
+
+func notSent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errNotSent, err)
+}
+
+// end sends the end of an export that ended with the error, and returns that or
+// why it could not.
+func (w *exportWriter) end(err error) error {
+	if errors.Is(err, errNotSent) || w.e.x.r.Context().Err() != nil {
+		return err
+	}
+	if w.e.opts.end && w.e.opts.mediaType == ndjsonType {
+		end := exportEnd{Complete: err == nil, Rows: w.rows}
+		if err != nil {
+			p := *toProblem(err)
+			p.RequestID = infoOf(w.e.x.r.Context()).id
+			end.Error = &p
+		}
+		w.text = append(w.text, encodeLine(end)...)
+	}
+	return errors.Join(err, w.write(), notSent(w.to.Close()), w.flushed())
+}

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+)
+
+const (
+	idempotencyHeader = "Idempotency-Key"
+	replayedHeader    = "Idempotency-Replayed"
+
+	// answerLifetime is how long a key keeps its answer.
+	answerLifetime = 24 * time.Hour
+)
+
+// once is what a request with an idempotency key has to keep its answer by.
+type once struct {
+	key     []byte
+	bodySum [sha256.Size]byte // of the body, once it was read
+}
+
+// once adapts a handler that writes in one transaction: of the requests with the
+// same Idempotency-Key it writes for one, and all others get that one's answer.
+// The handler gives its reply to the store together with what it writes; see
+// exchange.kept. Without the header nothing is different.
+//
+// Requests with the same key at this gateway wait here for each other, so that
+// they take nothing of the database, and those of other gateways at the row of
+// the key; see store.Idempotency.
+func (s *server) once(h handler) handler {
+	return func(x *exchange) error {
+		if _, given := x.r.Header[idempotencyHeader]; !given {
+			return h(x)
+		}
+		key, err := idempotencyKey(x.r.Header)
+		if err != nil {
+			return err
+		}
+		leave, ok := s.turns.enter(x.ctx, key)
+		if !ok {
+			return fmt.Errorf("%w: %w", store.ErrKeyInUse, x.ctx.Err())
+		}
+		defer leave()
+		x.once = &once{key: []byte(key)}
+		err = h(x)
+		if answered, ok := errors.AsType[*store.AnsweredError](err); ok {
+			return s.replay(x, &answered.Answer)
+		}
+		return explainOnce(err)
+	}
+}
+
+// idempotencyKey reads the header: a string as structured headers have it, as the
+// draft of the standard wants, or plainly the same text without quotes, as many
+// clients send it. Both are the same key.
+func idempotencyKey(h http.Header) (string, error) {
+	value, err := onlyValue(h, idempotencyHeader)
+	if err != nil {
+		return "", err
+	}
+	key, ok := value, !strings.ContainsAny(value, ` ",`)
+	if quoted, isString := strings.CutPrefix(value, `"`); isString {
+		key, ok = unquoted(quoted)
+	}
+	if !ok || len(key) < 1 || len(key) > models.MaxIdempotencyKeyBytes || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return "", refuseHeader(idempotencyHeader, "key", fmt.Sprintf(
+			`must be 1 to %d printable ASCII characters, in quotes where spaces, quotes or commas are among them`, models.MaxIdempotencyKeyBytes))
+	}
+	return key, nil
+}
+
+// unquoted reads what follows the first quote of a string (RFC 9651, section
+// 4.2.5), to its end.
+func unquoted(text string) (s string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return b.String(), i == len(text)-1
+		case c == '\\':
+			if i++; i == len(text) || text[i] != '"' && text[i] != '\\' {
+				return "", false
+			}
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+// kept is the reply as it is kept under the request's key.
+func (x *exchange) kept(r *reply) models.KeptAnswer {
+	now := time.Now()
+	return models.KeptAnswer{
+		Caller:  []byte{}, // nobody tells callers apart yet
+		Key:     x.once.key,
+		Request: x.requestSum(),
+		Made:    now.UnixMilli(),
+		Expires: now.Add(answerLifetime).UnixMilli(),
+		Answer:  r.encode(),
+	}
+}
+
+// requestSum stands for all that the reply depends on. Which road is taken, and
+// what is waited for, is no part of it: a request may be sent again by another
+// road.
+func (x *exchange) requestSum() []byte {
+	sum := sha256.New()
+	// Neither of these has a line feed in it.
+	fmt.Fprintf(sum, "%s\n%s\n%s\n", x.r.Method, x.r.URL.RequestURI(), x.w.Header().Get("Preference-Applied"))
+	sum.Write(x.once.bodySum[:])
+	return hex.AppendEncode(nil, sum.Sum(nil))
+}
+
+// replay answers with what is kept, where that is the answer of this request.
+func (s *server) replay(x *exchange, kept *models.KeptAnswer) error {
+	if !kept.Answers(&models.KeptAnswer{Request: x.requestSum()}) {
+		return newProblem(codeKeyReused, "this key was used for another request: another path, body or Prefer; nothing was done")
+	}
+	r, err := decodeReply(kept.Answer)
+	if err != nil {
+		return fmt.Errorf("the answer kept under the key: %w", err)
+	}
+	x.w.Header().Set(replayedHeader, "true")
+	s.metrics.replays.WithLabelValues(x.road).Inc()
+	x.reply(r)
+	return nil
+}
+
+// explainOnce says of a failure that leaves questions what a key is good for. The
+// cause stays.
+func explainOnce(err error) error {
+	switch _, notOnDisk := errors.AsType[*notOnDiskError](err); {
+	case notOnDisk:
+		return fmt.Errorf("%w: %w", newProblem(codeNotDurableYet, "the write is committed in the memory of the data nodes, but not known to be on disk; "+
+			"send the same request with the same "+idempotencyHeader+" again to wait on: it is not done twice"), err)
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return fmt.Errorf("%w: %w", newProblem(codeOutcomeUnknown, "send the same request with the same "+idempotencyHeader+
+			" again: if it was done you get its answer, and if not it is done then"), err)
+	default:
+		return err
+	}
+}
+
+// onceStore is the part of store.Idempotency that writes.
+type onceStore interface {
+	CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error
+}
+
+// onceStoreOf finds it in the road of an exchange, which is a store.Backend, or
+// one with what a durableStore adds.
+func onceStoreOf(road store.Employees) onceStore { return road.(onceStore) }

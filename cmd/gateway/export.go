@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// exporting is one run of gateway export.
+type exporting struct {
+	transfer
+	filter string
+
+	p        process
+	progress *progress
+	got      int64  // bytes
+	tail     []byte // the last of them
+}
+
+func newExporting(p process) *exporting {
+	return &exporting{transfer: transfer{target: defaultTarget}, p: p, progress: newProgress(p.stderr)}
+}
+
+func (e *exporting) options() []option {
+	return append(e.transfer.options(),
+		word("filter", "only rows that match, as in 'city=Oslo&department=2' [all]", &e.filter))
+}
+
+func exportUsage() string {
+	return `Usage: gateway export FILE [--FLAG=VALUE ...]
+
+Writes the rows of a gateway that runs to a file, in the order of their ids: a
+JSON object on each line and a last line that says that all is there, or CSV.
+A FILE that ends with .gz or .zst is compressed, and - is standard output.
+
+` + optionsUsage(newExporting(process{}).options()) + `
+FILE is there once all of it is; until then it has the name FILE.part.
+Exit codes: 0 all rows are there, 1 not, 2 wrong command line.
+`
+}
+
+// exportFile runs gateway export.
+func exportFile(ctx context.Context, args []string, p process) error {
+	e := newExporting(p)
+	rest, err := parseOptions(args, e.options())
+	if errors.Is(err, errHelp) {
+		_, err := io.WriteString(p.stdout, exportUsage())
+		return err
+	}
+	if err == nil {
+		err = e.takeFile("export", rest)
+	}
+	if err != nil {
+		return err
+	}
+	if e.file == standardStream {
+		rows, err := e.receive(ctx, p.stdout)
+		return e.conclude(rows, err)
+	}
+	part := e.file + ".part"
+	file, err := os.Create(part)
+	if err != nil {
+		return err
+	}
+	rows, err := e.receive(ctx, file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(part, e.file)
+	}
+	return e.conclude(rows, err)
+}
+
+func (e *exporting) conclude(rows string, err error) error {
+	e.progress.clear()
+	switch {
+	case err != nil && e.file != standardStream && e.got > 0:
+		return fmt.Errorf("export %s: %w\nwhat came until then is in %s.part", e.file, err, e.file)
+	case err != nil:
+		return fmt.Errorf("export %s: %w", e.file, err)
+	case e.file != standardStream:
+		_, err = fmt.Fprintf(e.p.stdout, "%s rows, %s\n", rows, size(e.got))
+	}
+	return err
+}
+
+// receive writes the answer, and returns how many rows it has.
+func (e *exporting) receive(ctx context.Context, w io.Writer) (rows string, err error) {
+	query, err := url.ParseQuery(e.filter)
+	if err != nil {
+		return "", usageError("flag --filter: expected name=value, several with & between them")
+	}
+	r, err := e.request(ctx, http.MethodGet, "/v1/employees:export", query, nil)
+	if err != nil {
+		return "", err
+	}
+	encoding := e.encoding()
+	r.Header.Set("Accept", e.mediaType())
+	r.Header.Set("Accept-Encoding", strings.TrimPrefix(encoding+", identity;q=0", ", "))
+	if encoding == "" {
+		r.Header.Set("Accept-Encoding", "identity")
+	}
+	answer, done, err := e.send(r)
+	defer done()
+	if err != nil {
+		return "", err
+	}
+	if got := answer.Header.Get("Content-Encoding"); got != encoding {
+		return "", fmt.Errorf("the answer is compressed as %q, not %q as was asked", got, encoding)
+	}
+	if _, err := io.Copy(io.MultiWriter(w, shown{e}), answer.Body); err != nil {
+		return "", e.explain(withoutURL(err))
+	}
+	if answer.Trailer.Get("X-Export-Complete") != "true" {
+		return "", fmt.Errorf("%w: nothing says that all rows are there", errCutOff)
+	}
+	return answer.Trailer.Get("X-Export-Rows"), nil
+}
+
+// explain finds in the last line of NDJSON why an export has ended early.
+func (e *exporting) explain(err error) error {
+	var end struct {
+		Complete *bool
+		Error    *told
+	}
+	last := bytes.TrimSuffix(e.tail, []byte("\n"))
+	last = last[bytes.LastIndexByte(last, '\n')+1:]
+	if json.Unmarshal(last, &end) == nil && end.Complete != nil && end.Error != nil {
+		return errors.New(end.Error.String())
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCutOff
+	}
+	return err
+}
+
+// tailBytes is enough for the last line of an export.
+const tailBytes = 4 << 10
+
+// shown counts what is written, shows it, and remembers its end.
+type shown struct{ e *exporting }
+
+func (s shown) Write(p []byte) (int, error) {
+	e := s.e
+	e.got += int64(len(p))
+	e.tail = append(e.tail, p[max(len(p)-tailBytes, 0):]...)
+	e.tail = append(e.tail[:0], e.tail[max(len(e.tail)-tailBytes, 0):]...)
+	e.progress.draw(0, 0, size(e.got))
+	return len(p), nil
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// errImportFailed says that import has told what is wrong.
+var errImportFailed = errors.New("not every row of the import is stored")
+
+// importing is one run of gateway import.
+type importing struct {
+	transfer
+	onConflict string
+	onError    string
+	durability string
+	maxErrors  string
+
+	p        process
+	progress *progress
+	sent     atomic.Int64 // bytes of the file
+	size     int64        // of the file; 0: not known
+}
+
+func newImporting(p process) *importing {
+	return &importing{
+		transfer: transfer{target: defaultTarget}, onConflict: "fail", onError: "stop",
+		p: p, progress: newProgress(p.stderr),
+	}
+}
+
+const defaultTarget = "http://127.0.0.1:8080"
+
+func (m *importing) options() []option {
+	return append(m.transfer.options(),
+		choice("on-conflict", "rows whose id exists: fail, skip or replace [fail]", &m.onConflict, "fail", "skip", "replace"),
+		choice("on-error", "after a wrong line: stop or continue [stop]", &m.onError, "stop", "continue"),
+		option{
+			name: "max-errors", help: "wrong lines after which it stops all the same [1000]", want: "a whole number from 1 on",
+			set: func(text string) error {
+				if n, err := strconv.ParseUint(text, 10, 63); err != nil || n == 0 {
+					return errWant
+				}
+				m.maxErrors = text
+				return nil
+			},
+		},
+		choice("durability", "wait until all is on disk: memory or disk [memory]", &m.durability, "memory", "disk"),
+	)
+}
+
+func importUsage() string {
+	return `Usage: gateway import FILE [--FLAG=VALUE ...]
+
+Stores the rows of a file by a gateway that runs: a JSON object on each line, or
+CSV whose first line names the columns. FILE may end with .gz or .zst, and - is
+standard input. Every row must have an id.
+
+` + optionsUsage(newImporting(process{}).options()) + `
+Wrong lines are named on standard error. An import that ended early, for whatever
+reason, can be run again with --on-conflict=skip, which passes over the rows that
+are stored already. Exit codes: 0 every row is stored or skipped, 1 not, 2 wrong
+command line.
+`
+}
+
+// importFile runs gateway import.
+func importFile(ctx context.Context, args []string, p process) error {
+	m := newImporting(p)
+	rest, err := parseOptions(args, m.options())
+	if errors.Is(err, errHelp) {
+		_, err := io.WriteString(p.stdout, importUsage())
+		return err
+	}
+	if err == nil {
+		err = m.takeFile("import", rest)
+	}
+	if err == nil && m.maxErrors != "" && m.onError != "continue" {
+		err = usageError("flag --max-errors needs --on-error=continue")
+	}
+	if err != nil {
+		return err
+	}
+	file, err := m.open()
+	if err != nil {
+		return err
+	}
+	defer file.Close() // only read: its error tells nothing
+	ended, err := m.send(ctx, file)
+	m.progress.clear()
+	if err != nil {
+		return fmt.Errorf("import %s: %w%s", m.file, err, m.again())
+	}
+	return m.conclude(ended)
+}
+
+// open opens the file, and finds out how long it is.
+func (m *importing) open() (io.ReadCloser, error) {
+	if m.file == standardStream {
+		return io.NopCloser(m.p.stdin), nil
+	}
+	file, err := os.Open(m.file)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		m.size = info.Size()
+	}
+	return file, nil
+}
+
+// counting counts the bytes of a file while they are sent.
+type counting struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c counting) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// importLine is a line of the answer.
+type importLine struct {
+	Type                                    string
+	Complete                                bool
+	Rows, Written, Skipped, Failed, Unknown int64
+	Unlisted                                int64
+	Seconds                                 float64
+	Durability                              string
+	Line                                    int
+	Error                                   *told
+}
+
+var errCutOff = errors.New("the answer ended early")
+
+// send sends the file, shows what the gateway tells, and returns the last line.
+func (m *importing) send(ctx context.Context, file io.Reader) (importLine, error) {
+	query := url.Values{"on_conflict": {m.onConflict}, "on_error": {m.onError}}
+	if m.maxErrors != "" {
+		query.Set("max_errors", m.maxErrors)
+	}
+	r, err := m.request(ctx, http.MethodPost, "/v1/employees:import", query, counting{file, &m.sent})
+	if err != nil {
+		return importLine{}, err
+	}
+	r.ContentLength = -1
+	if m.size > 0 {
+		r.ContentLength = m.size
+	}
+	r.Header.Set("Content-Type", m.mediaType())
+	r.Header.Set("Expect", "100-continue") // a refusal comes before the file is sent
+	if encoding := m.encoding(); encoding != "" {
+		r.Header.Set("Content-Encoding", encoding)
+	}
+	if m.durability != "" {
+		r.Header.Set("X-Durability", m.durability)
+	}
+	answer, done, err := m.transfer.send(r)
+	defer done()
+	if err != nil {
+		return importLine{}, err
+	}
+	return m.follow(answer.Body)
+}
+
+func (m *importing) follow(body io.Reader) (importLine, error) {
+	for lines := bufio.NewReader(body); ; {
+		text, err := lines.ReadBytes('\n')
+		if err != nil {
+			return importLine{}, fmt.Errorf("%w: %w", errCutOff, withoutURL(err))
+		}
+		var line importLine
+		if err := json.Unmarshal(text, &line); err != nil {
+			return importLine{}, fmt.Errorf("the answer has a line that cannot be read: %w", err)
+		}
+		switch line.Type {
+		case "progress":
+			m.progress.draw(m.sent.Load(), m.size, fmt.Sprintf("%d rows, %d wrong, %s", line.Rows, line.Failed+line.Unknown, m.progress.rate(line.Rows)))
+		case "line_error":
+			m.progress.clear()
+			fmt.Fprintf(m.p.stderr, "line %d: %s\n", line.Line, line.Error)
+		case "summary":
+			return line, nil
+		} // others may be added
+	}
+}
+
+// conclude tells how an import has ended.
+func (m *importing) conclude(end importLine) error {
+	took := time.Duration(end.Seconds * float64(time.Second))
+	fmt.Fprintf(m.p.stdout, "%d rows in %.1f s, %s: %d written, %d skipped, %d failed, %d unknown\n",
+		end.Rows, end.Seconds, perSecond(end.Rows, took), end.Written, end.Skipped, end.Failed, end.Unknown)
+	if end.Unlisted > 0 {
+		fmt.Fprintf(m.p.stderr, "%d more wrong lines are not listed\n", end.Unlisted)
+	}
+	if !end.Complete {
+		where := ""
+		if end.Line > 0 {
+			where = fmt.Sprintf(" at line %d", end.Line)
+		}
+		fmt.Fprintf(m.p.stderr, "import %s ended early%s: %s%s\n", m.file, where, end.Error, m.again())
+		return errImportFailed
+	}
+	if end.Failed+end.Unknown > 0 {
+		return errImportFailed
+	}
+	return nil
+}
+
+// again tells how to go on.
+func (m *importing) again() string {
+	if m.onConflict == "fail" {
+		return "\nrun it again with --on-conflict=skip to pass over the rows that are stored already"
+	}
+	return "\nrun it again to go on"
+}

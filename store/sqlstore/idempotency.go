@@ -1,0 +1,167 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+)
+
+var _ store.Idempotency = (*Store)(nil)
+
+// What an attempt to insert an answer can end with beside the kinds of package
+// store.
+var (
+	errKeyTaken  = errors.New("the key has an answer")
+	errKeyLocked = errors.New("another transaction has the key")
+)
+
+// keyRounds bounds how often an answer may come and go while it is looked at.
+const keyRounds = 8
+
+// CreateOnce implements store.Idempotency: a transaction of two INSERTs, that of
+// the answer first, so that writes with one key meet there.
+func (s *Store) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
+	o := &once{call: call{op: "create once", id: e.ID, write: true, values: &e, set: allProperties}, answer: &a}
+	o.write = func(tx *gorm.DB) error { return tx.Create(&e).Error }
+	return s.runOnce(ctx, o)
+}
+
+// once is a write that keeps its answer.
+type once struct {
+	call   call
+	answer *models.KeptAnswer
+	write  func(tx *gorm.DB) error
+
+	expired *models.KeptAnswer // to be replaced; nil: the key has no answer yet
+	waited  bool               // for the key, in vain
+}
+
+func (s *Store) runOnce(ctx context.Context, o *once) error {
+	for range keyRounds {
+		err := s.tryOnce(ctx, o)
+		for errors.Is(err, errKeyLocked) { // each time after the wait for a lock
+			if ctx.Err() != nil {
+				return o.call.error("", store.ErrKeyInUse, ctx.Err())
+			}
+			o.waited = true
+			err = s.tryOnce(ctx, o)
+		}
+		if !errors.Is(err, errKeyTaken) {
+			return err
+		}
+		kept, err := s.FindAnswer(ctx, o.answer.Caller, o.answer.Key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			o.expired = nil
+		case err != nil:
+			return err
+		case kept.ExpiredBy(o.answer):
+			o.expired = &kept
+		default:
+			return o.call.error("", &store.AnsweredError{Answer: kept}, nil)
+		}
+	}
+	return o.call.error("", store.ErrUnavailable, errors.New("the answer of the key comes and goes"))
+}
+
+// tryOnce runs the transaction.
+func (s *Store) tryOnce(ctx context.Context, o *once) error {
+	atKey := false // the last statement was the one that keeps the answer
+	err := s.do(ctx, o.call, func(db *gorm.DB) error {
+		atKey = false
+		return db.Transaction(func(tx *gorm.DB) error {
+			atKey = true
+			if err := o.keep(answers(tx)); err != nil {
+				return err
+			}
+			atKey = false
+			return o.write(tx)
+		})
+	})
+	switch {
+	case err == nil || !atKey:
+		return err
+	case errors.Is(err, store.ErrConflict), errors.Is(err, errKeyTaken):
+		return errKeyTaken
+	case errorNumber(err) == errLockWait, o.waited && ctx.Err() != nil:
+		return errKeyLocked
+	default:
+		return mayLackAnswers(err)
+	}
+}
+
+// keep stores the answer. errKeyTaken says that the expired one is no more, or
+// was replaced by others.
+func (o *once) keep(db *gorm.DB) error {
+	if o.expired == nil {
+		return db.Create(o.answer).Error
+	}
+	result := db.Where(o.expired, "Caller", "Key", "Expires").
+		Select("Request", "Made", "Expires", "Answer").UpdateColumns(o.answer)
+	if result.Error == nil && result.RowsAffected == 0 {
+		return errKeyTaken
+	}
+	return result.Error
+}
+
+// answers is the table of answers in the transaction or connection of db.
+func answers(db *gorm.DB) *gorm.DB {
+	return db.Session(&gorm.Session{NewDB: true}).Model(&models.KeptAnswer{})
+}
+
+// FindAnswer implements store.Idempotency.
+func (s *Store) FindAnswer(ctx context.Context, caller, key []byte) (models.KeptAnswer, error) {
+	var a models.KeptAnswer
+	err := s.do(ctx, call{op: "find answer"}, func(db *gorm.DB) error {
+		a = models.KeptAnswer{}
+		return answers(db).Where(&models.KeptAnswer{Caller: caller, Key: key}, "Caller", "Key").Take(&a).Error
+	})
+	if err != nil {
+		return models.KeptAnswer{}, mayLackAnswers(err)
+	}
+	for _, b := range []*[]byte{&a.Caller, &a.Answer} {
+		if *b == nil {
+			*b = []byte{} // as the driver has it of an empty text
+		}
+	}
+	return a, nil
+}
+
+// CheckAnswers implements store.Idempotency: it reads the answer of a key that
+// nobody can have.
+func (s *Store) CheckAnswers(ctx context.Context) error {
+	_, err := s.FindAnswer(ctx, []byte{}, []byte{})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// ForgetAnswers implements store.Idempotency: one DELETE.
+func (s *Store) ForgetAnswers(ctx context.Context, now time.Time, limit int) (forgotten int, err error) {
+	err = s.do(ctx, call{op: "forget answers", write: true}, func(db *gorm.DB) error {
+		expired := clause.Lte{Column: clause.Column{Name: s.columns.expires}, Value: now.UnixMilli()}
+		result := answers(db).Where(expired).Limit(min(limit, store.MaxForget)).Delete(&models.KeptAnswer{})
+		forgotten = int(result.RowsAffected)
+		return result.Error
+	})
+	return forgotten, mayLackAnswers(err)
+}
+
+// mayLackAnswers says so of an error, where it is that of a table that is missing
+// or another one.
+func mayLackAnswers(err error) error {
+	switch errorNumber(err) {
+	case errNoTable, errNoColumn, errNoDefault:
+		return fmt.Errorf("%w: %w", store.ErrNoAnswers, err)
+	default:
+		return err
+	}
+}
