@@ -39,9 +39,13 @@ func runCommand(command []string, c *cluster, signals <-chan os.Signal, stderr i
 		fmt.Fprintf(stderr, "devcluster: %v\n", err)
 		return startFailure(err)
 	}
-	done := make(chan error, 1)
+	var ending error
+	ended := make(chan struct{}) // then ending is set
 	// Ends with the command.
-	go func() { done <- cmd.Wait() }()
+	go func() {
+		ending = cmd.Wait()
+		close(ended)
+	}()
 	for {
 		select {
 		case s := <-signals:
@@ -52,18 +56,20 @@ func runCommand(command []string, c *cluster, signals <-chan os.Signal, stderr i
 			_ = cmd.Process.Signal(s)
 		case <-c.broken.Done():
 			exit := c.tellBroken(stderr)
-			_ = cmd.Process.Signal(syscall.SIGTERM) // as above
-			select {
-			case <-done:
-			case <-time.After(patience):
-				_ = cmd.Process.Kill()
-				<-done
-			}
+			endCommand(cmd, ended)
 			return exit
-		case err := <-done:
-			return exitCode(err, stderr)
+		case <-ended:
+			return exitCode(ending, stderr)
 		}
 	}
+}
+
+// endCommand asks the command to end, and makes it.
+func endCommand(cmd *exec.Cmd, ended <-chan struct{}) {
+	_ = cmd.Process.Signal(syscall.SIGTERM) // as above
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	<-ended
 }
 
 func fromKeyboard(s os.Signal) bool {

@@ -263,10 +263,11 @@ func TestRoads_DataNodesDie_NothingAcknowledgedIsLost(t *testing.T) {
 	roads := []store.Employees{openNDB(t, c, databaseName), openSQL(t, c, databaseName)}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	const workers, each = 8, 150
+	const workers = 8
 	type count struct{ least, most int32 }
 	counts := make([]count, workers)
-	progress := make(chan struct{}, workers*each)
+	progress := make(chan struct{})
+	enough := make(chan struct{})
 	var running sync.WaitGroup
 	for i := range workers {
 		e := models.Employee{ID: int64(i + 1), Department: 1}
@@ -276,8 +277,12 @@ func TestRoads_DataNodesDie_NothingAcknowledgedIsLost(t *testing.T) {
 		counts[i] = count{1, 1}
 		running.Go(func() {
 			rnd := rand.New(rand.NewPCG(uint64(i), 0))
-			for range each {
-				progress <- struct{}{}
+			for {
+				select {
+				case progress <- struct{}{}:
+				case <-enough:
+					return
+				}
 				counts[i].most++
 				_, err := roads[rnd.IntN(len(roads))].Save(ctx, models.Employee{ID: e.ID, Department: counts[i].most}, store.Precondition{Present: true})
 				switch {
@@ -290,12 +295,9 @@ func TestRoads_DataNodesDie_NothingAcknowledgedIsLost(t *testing.T) {
 			}
 		})
 	}
-	done := make(chan struct{})
-	go func() {
-		running.Wait()
-		close(done)
-	}()
-	killNodes(t, c, progress, done)
+	killNodes(ctx, t, c, progress)
+	close(enough)
+	running.Wait()
 	for i, n := range counts {
 		for _, road := range roads {
 			got, err := road.Get(ctx, int64(i+1))
@@ -306,36 +308,31 @@ func TestRoads_DataNodesDie_NothingAcknowledgedIsLost(t *testing.T) {
 	}
 }
 
-// killNodes kills one data node after another, each in the midst of what makes
-// progress, and starts it again, until done.
-func killNodes(t *testing.T, c *cluster, progress, done <-chan struct{}) {
+// killNodes kills one data node after another and starts it again, each in the
+// midst of what makes progress.
+func killNodes(ctx context.Context, t *testing.T, c *cluster, progress <-chan struct{}) {
 	t.Helper()
 	watcher := connectBoth(t, c)
-	const pause = 60 // writes
-	for kills := 0; ; kills++ {
-		node := c.nodes.Nodes()[kills%2]
-		goOn := func(until func() bool) bool {
-			for n := 0; n < pause || !until(); n++ {
-				select {
-				case <-progress:
-				case <-done:
-					return false
-				}
+	const kills, pause = 6, 60 // writes
+	goOn := func(until func() bool) {
+		for n := 0; (n < pause || !until()) && ctx.Err() == nil; n++ {
+			select {
+			case <-progress:
+			case <-ctx.Done():
+				t.Error("nothing goes on")
 			}
-			return true
 		}
-		if !goOn(watcher.allNodesUsable) {
-			if kills < 2 {
-				t.Errorf("%d nodes were killed, want more", kills)
-			}
-			return
-		}
+	}
+	for i := range kills {
+		node := c.nodes.Nodes()[i%2]
+		goOn(watcher.allNodesUsable)
 		c.nodes.KillNode(node)
 		goOn(func() bool { return true })
 		if err := c.nodes.StartNode(node); err != nil {
 			t.Error(err)
 		}
 	}
+	goOn(watcher.allNodesUsable)
 }
 
 func (c *clients) allNodesUsable() bool {

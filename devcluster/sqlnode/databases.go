@@ -95,12 +95,11 @@ func (d *databases) DropDatabase(ctx *sql.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	names, err := db.GetTableNames(ctx)
-	if err != nil {
-		return err
-	}
-	for _, table := range names {
-		if err := d.cluster.DropTable(db.Name(), table); err != nil {
+	for _, t := range d.cluster.Tables() {
+		if t.Database != db.Name() {
+			continue
+		}
+		if err := d.dropTable(t); err != nil {
 			return err
 		}
 	}
@@ -111,28 +110,36 @@ func (d *databases) DropDatabase(ctx *sql.Context, name string) error {
 }
 
 // table returns the table of that name as the dictionary has it now, nil where
-// there is none.
-func (d *databases) table(name ndbtest.TableName) (*table, error) {
+// there is none, or one with columns that are not known here.
+func (d *databases) table(name ndbtest.TableName) *table {
 	rows, err := d.cluster.Rows(name.Database, name.Name)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
 	id, version := rows.Version()
 	d.mu.Lock()
 	known := d.tables[name]
 	d.mu.Unlock()
 	if known != nil && known.id == id && known.version == version {
-		return known, nil
+		return known
 	}
-	t, err := newTable(d.cluster, name, rows)
-	if err != nil {
-		return nil, err
+	t := newTable(d.cluster, name, rows)
+	if t == nil {
+		return nil
 	}
 	t.id, t.version = id, version
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tables[name] = t
-	return t, nil
+	return t
+}
+
+// dropTable lets go of its rows too.
+func (d *databases) dropTable(name ndbtest.TableName) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.tables, name)
+	return d.cluster.DropTable(name.Database, name.Name)
 }
 
 // database is one of them.
@@ -151,17 +158,17 @@ func (d *database) Name() string { return d.name }
 
 // GetTableInsensitive prefers the table whose name has the same case.
 func (d *database) GetTableInsensitive(_ *sql.Context, name string) (sql.Table, bool, error) {
-	t, err := d.all.table(ndbtest.TableName{Database: d.name, Name: name})
-	if t == nil && err == nil {
+	t := d.all.table(ndbtest.TableName{Database: d.name, Name: name})
+	if t == nil {
 		for _, other := range d.all.cluster.Tables() {
 			if other.Database == d.name && strings.EqualFold(other.Name, name) {
-				t, err = d.all.table(other)
+				t = d.all.table(other)
 				break
 			}
 		}
 	}
-	if t == nil || err != nil {
-		return nil, false, err
+	if t == nil {
+		return nil, false, nil
 	}
 	return t, true, nil
 }
@@ -169,7 +176,7 @@ func (d *database) GetTableInsensitive(_ *sql.Context, name string) (sql.Table, 
 func (d *database) GetTableNames(*sql.Context) ([]string, error) {
 	var names []string
 	for _, t := range d.all.cluster.Tables() {
-		if t.Database == d.name {
+		if t.Database == d.name && d.all.table(t) != nil {
 			names = append(names, t.Name)
 		}
 	}
@@ -177,7 +184,7 @@ func (d *database) GetTableNames(*sql.Context) ([]string, error) {
 }
 
 func (d *database) DropTable(_ *sql.Context, name string) error {
-	return d.all.cluster.DropTable(d.name, name)
+	return d.all.dropTable(ndbtest.TableName{Database: d.name, Name: name})
 }
 
 func (d *database) GetCollation(*sql.Context) sql.CollationID { return d.collation }

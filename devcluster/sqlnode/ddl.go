@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/plan"
@@ -33,7 +36,7 @@ func (d *databases) createTable(ctx *sql.Context, n *plan.CreateTable) (sql.RowI
 }
 
 func tableDef(ctx *sql.Context, name ndbtest.TableName, n *plan.CreateTable) (ndbtest.TableDef, error) {
-	def := ndbtest.TableDef{Database: name.Database, Name: name.Name}
+	def := ndbtest.TableDef{Database: name.Database, Name: name.Name, HashOnly: keyUsesHash(ctx)}
 	switch {
 	case n.Temporary():
 		return def, notSupported("temporary tables")
@@ -71,6 +74,21 @@ func tableDef(ctx *sql.Context, name ndbtest.TableName, n *plan.CreateTable) (nd
 		def.Indexes = append(def.Indexes, made)
 	}
 	return def, nil
+}
+
+// keyUsesHash is whether the statement says PRIMARY KEY (…) USING HASH, which the
+// engine has forgotten by now.
+func keyUsesHash(ctx *sql.Context) bool {
+	parsed, _, err := sqlparser.ParseOne(ctx, ctx.Query())
+	ddl, ok := parsed.(*sqlparser.DDL)
+	if err != nil || !ok || ddl.TableSpec == nil {
+		return false
+	}
+	return slices.ContainsFunc(ddl.TableSpec.Indexes, func(index *sqlparser.IndexDefinition) bool {
+		return index.Info.Primary && slices.ContainsFunc(index.Options, func(o *sqlparser.IndexOption) bool {
+			return strings.EqualFold(o.Using, "hash")
+		})
+	})
 }
 
 func indexDef(def *ndbtest.TableDef, index *sql.IndexDef) (ndbtest.IndexDef, error) {

@@ -3,7 +3,6 @@ package sqlnode
 import (
 	"io"
 	"slices"
-	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
 )
@@ -62,7 +61,11 @@ func (e *editor) StatementComplete(*sql.Context) error { return nil }
 func (e *editor) Close(*sql.Context) error { return nil }
 
 func (e *editor) Insert(ctx *sql.Context, row sql.Row) error {
-	if err := e.check(ctx, row); err != nil {
+	row = row.Copy()
+	for i, c := range e.table.schema.Schema {
+		row[i] = fitted(ctx, c, row[i])
+	}
+	if err := e.check(ctx, nil, row); err != nil {
 		return err
 	}
 	if err := tx(ctx).insert(ctx, e.table, row); err != nil {
@@ -73,7 +76,7 @@ func (e *editor) Insert(ctx *sql.Context, row sql.Row) error {
 }
 
 func (e *editor) Update(ctx *sql.Context, old, row sql.Row) error {
-	if err := e.check(ctx, row); err != nil {
+	if err := e.check(ctx, old, row); err != nil {
 		return err
 	}
 	if err := tx(ctx).update(ctx, e.table, old, row); err != nil {
@@ -89,11 +92,7 @@ func (e *editor) Update(ctx *sql.Context, old, row sql.Row) error {
 }
 
 func sameValue(a, b any) bool {
-	if t, ok := a.(time.Time); ok {
-		u, ok := b.(time.Time)
-		return ok && t.Equal(u)
-	}
-	return a == b
+	return stored(a) == stored(b)
 }
 
 func (e *editor) Delete(ctx *sql.Context, row sql.Row) error {
@@ -104,9 +103,13 @@ func (e *editor) Delete(ctx *sql.Context, row sql.Row) error {
 	return nil
 }
 
-// check tells what a column has against the row.
-func (e *editor) check(ctx *sql.Context, row sql.Row) error {
+// check tells what a column has against the row. What a column had before, if
+// there was an old row, it may keep.
+func (e *editor) check(ctx *sql.Context, old, row sql.Row) error {
 	for i, c := range e.table.schema.Schema {
+		if old != nil && sameValue(old[i], row[i]) {
+			continue
+		}
 		if err := checkValue(ctx, c, row[i], sessionOf(ctx).statement.row()); err != nil {
 			return err
 		}

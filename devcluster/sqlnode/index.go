@@ -1,6 +1,7 @@
 package sqlnode
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dolthub/go-mysql-server/sql"
@@ -11,11 +12,12 @@ import (
 // primaryName is the name of the index of the primary key.
 const primaryName = "PRIMARY"
 
-// index is an ordered index of a table as the engine sees it.
+// index is an index of a table as the engine sees it.
 type index struct {
 	table   *table
 	name    string
 	columns []int // ordinals in the table
+	hash    bool  // it has no order: of a primary key USING HASH
 }
 
 var _ sql.OrderedIndex = (*index)(nil)
@@ -26,21 +28,43 @@ func newIndex(t *table, info ndbtest.IndexInfo) *index {
 
 func (x *index) isPrimary() bool { return x.name == primaryName }
 
-func (x *index) ID() string                                 { return x.name }
-func (x *index) Database() string                           { return x.table.Database() }
-func (x *index) Table() string                              { return x.table.Name() }
-func (x *index) IsUnique() bool                             { return x.isPrimary() }
-func (x *index) IsSpatial() bool                            { return false }
-func (x *index) IsFullText() bool                           { return false }
-func (x *index) IsVector() bool                             { return false }
-func (x *index) Comment() string                            { return "" }
-func (x *index) IndexType() string                          { return "BTREE" }
-func (x *index) IsGenerated() bool                          { return false }
-func (x *index) CanSupport(*sql.Context, ...sql.Range) bool { return true }
-func (x *index) CanSupportOrderBy(sql.Expression) bool      { return false }
-func (x *index) PrefixLengths() []uint16                    { return nil }
-func (x *index) Order() sql.IndexOrder                      { return sql.IndexOrderAsc }
-func (x *index) Reversible() bool                           { return true }
+func (x *index) ID() string                            { return x.name }
+func (x *index) Database() string                      { return x.table.Database() }
+func (x *index) Table() string                         { return x.table.Name() }
+func (x *index) IsUnique() bool                        { return x.isPrimary() }
+func (x *index) IsSpatial() bool                       { return false }
+func (x *index) IsFullText() bool                      { return false }
+func (x *index) IsVector() bool                        { return false }
+func (x *index) Comment() string                       { return "" }
+func (x *index) IsGenerated() bool                     { return false }
+func (x *index) CanSupportOrderBy(sql.Expression) bool { return false }
+func (x *index) PrefixLengths() []uint16               { return nil }
+func (x *index) Reversible() bool                      { return !x.hash }
+
+func (x *index) IndexType() string {
+	if x.hash {
+		return "HASH"
+	}
+	return "BTREE"
+}
+
+func (x *index) Order() sql.IndexOrder {
+	if x.hash {
+		return sql.IndexOrderNone
+	}
+	return sql.IndexOrderAsc
+}
+
+// CanSupport is false for what a hash does not find.
+func (x *index) CanSupport(_ *sql.Context, ranges ...sql.Range) bool {
+	return !x.hash || !slices.ContainsFunc(ranges, func(r sql.Range) bool {
+		values, ok := r.(sql.MySQLRange)
+		if ok {
+			_, ok = x.single(values)
+		}
+		return !ok
+	})
+}
 
 func (x *index) column(i int) *sql.Column { return x.table.schema.Schema[x.columns[i]] }
 
@@ -76,19 +100,23 @@ func (x *index) single(r sql.MySQLRange) (key []any, ok bool) {
 	if !x.isPrimary() || len(r) != len(x.columns) {
 		return nil, false
 	}
+	row := make(sql.Row, len(x.table.schema.Schema))
 	for i := range r {
 		low, high := x.low(i, r), x.high(i, r)
 		if !low.equals(high) {
 			return nil, false
 		}
-		key = append(key, low.value)
+		row[x.columns[i]] = low.value
 	}
-	return key, true
+	return x.table.keyOf(row), true
 }
 
 // bound bounds a scan by a range of values of the first columns: it may have
 // more rows than are wanted. It is false where there can be none.
 func (x *index) bound(scan *ndbtest.LocalScan, r sql.MySQLRange) bool {
+	if x.hash {
+		return true
+	}
 	scan.Index = x.name
 	for i := range r {
 		low, high := x.low(i, r), x.high(i, r)
@@ -152,13 +180,8 @@ func (x *index) high(i int, r sql.MySQLRange) side {
 // side bounds nothing where the column cannot hold the value: the engine filters
 // what it gets.
 func (x *index) side(i int, key any, strict bool) side {
-	switch key := key.(type) {
-	case []byte:
-		return side{} // cannot be compared
-	case time.Time:
-		if !key.Truncate(day).Equal(key) {
-			return side{}
-		}
+	if t, ok := key.(time.Time); ok && !t.Truncate(day).Equal(t) {
+		return side{}
 	}
 	value := stored(key)
 	if value == nil || x.table.rows.Accepts(x.columns[i], value) != nil {

@@ -73,6 +73,14 @@ func TestSelect_SpacesAtTheEndOfTextDoNotCount(t *testing.T) {
 			})
 		}
 	}
+	// What weighs as much as a space is one; in a collation without padding nothing is.
+	exec(t, db, "CREATE TABLE pads (id INT PRIMARY KEY, a VARCHAR(9) COLLATE utf8mb3_unicode_ci, b VARCHAR(9) COLLATE utf8mb4_0900_ai_ci, KEY (a), KEY (b))")
+	exec(t, db, "INSERT INTO pads VALUES (1, 'x \u00a0', 'x '), (2, 'x', 'x')")
+	for where, want := range map[string][]int64{"a = 'X'": {1, 2}, "b = 'X'": {2}, "b IN ('X ', 'Y')": {1}} {
+		if got := query[int64](t, db, "SELECT id FROM pads WHERE "+where+" ORDER BY id"); !slices.Equal(got, want) {
+			t.Errorf("%s: rows are %v, want %v", where, got, want)
+		}
+	}
 	if got := query[int64](t, db, "SELECT LENGTH(first) FROM employee WHERE id = 1"); got[0] != 6 {
 		t.Errorf("stored text has length %d, want 6: spaces are kept", got[0])
 	}

@@ -3,6 +3,7 @@ package sqlnode
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dolthub/vitess/go/sqltypes"
 
@@ -33,9 +34,17 @@ func rewrite(ctx *sql.Context, n sql.Node) (sql.Node, error) {
 			return e, transform.SameTree, nil
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	if insert, ok := n.(*plan.InsertInto); ok {
+		roomy := *insert
+		roomy.Destination = plan.NewInsertDestination(roomySchema(insert.Destination.Schema()), insert.Destination)
+		return &roomy, nil
+	}
 	update, ok := n.(*plan.Update)
-	if !ok || err != nil {
-		return n, err
+	if !ok {
+		return n, nil
 	}
 	updated, err := plan.GetUpdatable(update.Child)
 	if err != nil {
@@ -60,7 +69,27 @@ func checkedSet(set *expression.SetField) (sql.Expression, transform.TreeIdentit
 	}
 	column := &sql.Column{Name: field.Name(), Type: field.Type(), Nullable: field.IsNullable()}
 	value := &checkedValue{Expression: set.RightChild, column: column}
-	return expression.NewSetField(set.LeftChild, value), transform.NewTree, nil
+	roomy := expression.NewGetField(field.Index(), roomyType(field.Type()), field.Name(), field.IsNullable())
+	return expression.NewSetField(roomy, value), transform.NewTree, nil
+}
+
+// roomyType is a type with the same values, and room for what the engine takes
+// for their length where a character of the set is one byte: that of their UTF-8.
+// What is really too long is found elsewhere.
+func roomyType(t sql.Type) sql.Type {
+	text, ok := t.(sql.StringType)
+	if !ok || types.IsBinaryType(text) || text.CharacterSet().MaxLength() > 1 {
+		return t
+	}
+	return types.MustCreateString(sqltypes.VarChar, utf8.UTFMax*text.Length(), text.Collation())
+}
+
+func roomySchema(schema sql.Schema) sql.Schema {
+	roomy := schema.Copy()
+	for _, c := range roomy {
+		c.Type = roomyType(c.Type)
+	}
+	return roomy
 }
 
 // checkedValue is an expression whose value is about to be put in a column.
@@ -74,6 +103,7 @@ func (v *checkedValue) Eval(ctx *sql.Context, row sql.Row) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	value = fitted(ctx, v.column, value)
 	return value, checkValue(ctx, v.column, value, sessionOf(ctx).statement.row())
 }
 
@@ -96,7 +126,7 @@ func paddedComparison(ctx *sql.Context, e sql.Expression) (sql.Expression, trans
 	}
 	padded := make([]sql.Expression, len(children))
 	for i, c := range children {
-		padded[i] = pad(c)
+		padded[i] = pad(c, collation)
 	}
 	e, err := e.WithChildren(padded...)
 	return e, transform.NewTree, err
@@ -119,14 +149,14 @@ func isText(e sql.Expression) bool {
 	return t == types.Null || types.IsText(t) && !types.IsBinaryType(t)
 }
 
-func pad(e sql.Expression) sql.Expression {
+func pad(e sql.Expression, collation sql.CollationID) sql.Expression {
 	list, ok := e.(expression.Tuple)
 	if !ok {
-		return &paddedText{e}
+		return &paddedText{e, collation}
 	}
 	padded := make(expression.Tuple, len(list))
 	for i, item := range list {
-		padded[i] = pad(item)
+		padded[i] = pad(item, collation)
 	}
 	return padded
 }
@@ -137,12 +167,13 @@ const padding = " "
 // paddedText is the value of an expression with its padding.
 type paddedText struct {
 	sql.Expression
+	collation sql.CollationID
 }
 
 func (p *paddedText) Eval(ctx *sql.Context, row sql.Row) (any, error) {
 	value, err := p.Expression.Eval(ctx, row)
 	if s, ok := value.(string); ok && err == nil {
-		return padText(s), nil
+		return padText(s, p.collation), nil
 	}
 	return value, err
 }
@@ -153,8 +184,11 @@ func (p *paddedText) CollationCoercibility(ctx *sql.Context) (sql.CollationID, b
 	return sql.GetCoercibility(ctx, p.Expression)
 }
 
-func padText(s string) string {
-	return strings.TrimRight(s, padding) + padding
+// padText takes what weighs as much as a space for one.
+func padText(s string, collation sql.CollationID) string {
+	weight := collation.Sorter()
+	space := weight(' ')
+	return strings.TrimRightFunc(s, func(r rune) bool { return weight(r) == space }) + padding
 }
 
 // exactSource is the source of rows of an UPDATE. To the engine it is also the
@@ -195,8 +229,8 @@ func (s *exactSource) RowIter(ctx *sql.Context, row sql.Row) (sql.RowIter, error
 func exactSchema(schema sql.Schema) sql.Schema {
 	exact := schema.Copy()
 	for _, c := range exact {
-		if t, ok := c.Type.(sql.StringType); ok {
-			c.Type = types.MustCreateString(sqltypes.VarChar, t.Length(), sql.Collation_utf8mb3_bin)
+		if t, ok := c.Type.(sql.StringType); ok && !types.IsBinaryType(t) {
+			c.Type = types.MustCreateString(sqltypes.VarChar, t.Length(), sql.Collation_utf8mb4_0900_bin)
 		}
 	}
 	return exact

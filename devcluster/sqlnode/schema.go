@@ -2,9 +2,11 @@ package sqlnode
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/dolthub/vitess/go/sqltypes"
+	"github.com/dolthub/vitess/go/vt/proto/query"
 
 	"github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/expression"
@@ -14,8 +16,8 @@ import (
 )
 
 // This file is the columns and values of the cluster ↔ those of the engine:
-// integers, CHAR, VARCHAR and DATE. Tables with other columns cannot be made or
-// read here.
+// integers, CHAR, VARCHAR, BINARY, VARBINARY and DATE. Tables with other columns
+// cannot be made here, and those that others make do not show.
 
 // integer is a type of integers.
 type integer struct {
@@ -38,26 +40,33 @@ var integers = []integer{
 	{"Bigunsigned", "BIGINT UNSIGNED", types.Uint64, func(v any) any { return v }},
 }
 
+// texts are the types of characters and of bytes.
+var texts = map[string]query.Type{
+	"Char": sqltypes.Char, "Varchar": sqltypes.VarChar, "Longvarchar": sqltypes.VarChar,
+	"Binary": sqltypes.Binary, "Varbinary": sqltypes.VarBinary, "Longvarbinary": sqltypes.VarBinary,
+}
+
 // engineType is the type of a column of the cluster, and how its values become
-// the engine's.
-func engineType(c *ndbtest.ColumnInfo) (t sql.Type, value func(any) any, err error) {
+// the engine's. It is not ok for those that are not known here.
+func engineType(c *ndbtest.ColumnInfo) (t sql.Type, value func(any) any, ok bool) {
 	for _, i := range integers {
 		if i.ndb == c.Type {
-			return i.engine, i.value, nil
+			return i.engine, i.value, true
 		}
 	}
-	same := func(v any) any { return v }
-	switch {
-	case c.Type == "Date":
-		return types.Date, dateOf, nil
-	case c.Characters > 0 && c.Type == "Char":
-		t, err = types.CreateString(sqltypes.Char, int64(c.Characters), sql.CollationID(c.Collation))
-		return t, same, err
-	case c.Characters > 0:
-		t, err = types.CreateString(sqltypes.VarChar, int64(c.Characters), sql.CollationID(c.Collation))
-		return t, same, err
+	if c.Type == "Date" {
+		return types.Date, dateOf, true
 	}
-	return nil, nil, fmt.Errorf("type %s is not known here", c.Type)
+	kind, ok := texts[c.Type]
+	if !ok || c.Length == 0 {
+		return nil, nil, false
+	}
+	collation := sql.CollationID(c.Collation)
+	if sqltypes.IsBinary(kind) {
+		collation = sql.Collation_binary
+	}
+	t, err := types.CreateString(kind, int64(c.Length), collation)
+	return t, func(v any) any { return v }, err == nil
 }
 
 // definition is the column of the cluster for one of the engine, whose texts have
@@ -69,12 +78,9 @@ func definition(ctx *sql.Context, c *sql.Column, collation sql.CollationID) (ndb
 		if own := t.Collation(); own != sql.Collation_Unspecified {
 			collation = own
 		}
-		def.Collation = collation.Name()
 		switch t.Type() {
-		case sqltypes.Char:
-			def.Type = fmt.Sprintf("CHAR(%d)", t.Length())
-		case sqltypes.VarChar:
-			def.Type = fmt.Sprintf("VARCHAR(%d)", t.Length())
+		case sqltypes.Char, sqltypes.VarChar, sqltypes.Binary, sqltypes.VarBinary:
+			def.Type, def.Collation = fmt.Sprintf("%s(%d)", t.Type(), t.Length()), strconv.Itoa(int(collation))
 		}
 	case sql.DatetimeType:
 		if t.Type() == sqltypes.Date {
@@ -109,16 +115,15 @@ func definition(ctx *sql.Context, c *sql.Column, collation sql.CollationID) (ndb
 }
 
 // newSchema is the columns of a table as the engine wants them, and how their
-// values become the engine's.
-func newSchema(name ndbtest.TableName, columns []ndbtest.ColumnInfo) (sql.PrimaryKeySchema, []func(any) any, error) {
+// values become the engine's. It is not ok where one of them is not known here.
+func newSchema(name ndbtest.TableName, columns []ndbtest.ColumnInfo) (_ sql.PrimaryKeySchema, values []func(any) any, ok bool) {
 	var schema sql.Schema
-	var values []func(any) any
 	var key []int
 	for i := range columns {
 		c := &columns[i]
-		t, value, err := engineType(c)
-		if err != nil {
-			return sql.PrimaryKeySchema{}, nil, fmt.Errorf("table %s.%s: column %s: %w", name.Database, name.Name, c.Name, err)
+		t, value, ok := engineType(c)
+		if !ok {
+			return sql.PrimaryKeySchema{}, nil, false
 		}
 		column := &sql.Column{
 			Name: c.Name, Type: t, Nullable: c.Nullable, PrimaryKey: c.PrimaryKey, Source: name.Name, DatabaseSource: name.Database,
@@ -131,7 +136,7 @@ func newSchema(name ndbtest.TableName, columns []ndbtest.ColumnInfo) (sql.Primar
 		}
 		schema, values = append(schema, column), append(values, value)
 	}
-	return sql.NewPrimaryKeySchema(schema, key...), values, nil
+	return sql.NewPrimaryKeySchema(schema, key...), values, true
 }
 
 const (
@@ -152,12 +157,14 @@ func isZeroDate(t time.Time) bool { return t.Equal(types.Date.Zero().(time.Time)
 
 // stored is a value of the engine as the cluster takes it.
 func stored(v any) any {
-	t, ok := v.(time.Time)
-	switch {
-	case !ok:
-		return v
-	case isZeroDate(t):
-		return zeroDate
+	switch v := v.(type) {
+	case []byte:
+		return string(v) // can be compared
+	case time.Time:
+		if isZeroDate(v) {
+			return zeroDate
+		}
+		return v.UTC().Format(time.DateOnly)
 	}
-	return t.UTC().Format(time.DateOnly)
+	return v
 }

@@ -38,7 +38,7 @@ func (n *Node) execute(ctx context.Context, s *session, text string) error {
 		return err
 	}
 	defer s.CommandEnd()
-	sqlCtx := sql.NewContext(ctx, sql.WithSession(s))
+	sqlCtx := sql.NewContext(ctx, sql.WithSession(s), sql.WithQuery(text))
 	_, rows, _, err := n.engine.Query(sqlCtx, text)
 	if err != nil {
 		return err

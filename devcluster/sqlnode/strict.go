@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/types"
 )
 
 // checkValue refuses a value that a column cannot hold, as mysqld does in
@@ -36,8 +37,16 @@ func checkValue(ctx *sql.Context, c *sql.Column, value any, row int) error {
 // is longer than the column.
 func checkText(c *sql.Column, t sql.StringType, value any, row int) error {
 	s, ok := value.(string)
-	if !ok {
+	if b, isBytes := value.([]byte); isBytes {
+		s, ok = string(b), true
+	}
+	switch {
+	case !ok:
 		return nil // a number or a date: plain ASCII, and short
+	case types.IsBinaryType(t) && int64(len(s)) > t.Length():
+		return mysqlError(erDataTooLong, "Data too long for column '%s' at row %d", c.Name, row)
+	case types.IsBinaryType(t):
+		return nil
 	}
 	var chars int64
 	for i, r := range s {
@@ -102,7 +111,24 @@ func checkDate(ctx *sql.Context, c *sql.Column, value any, row int) error {
 	return nil
 }
 
-// isStrict is whether zero dates are errors. All else is one in any mode.
+// fitted is the value that is stored for one that the column cannot hold, where
+// the mode allows that: characters that the character set lacks are question marks.
+// What else does not fit is refused in any mode.
+func fitted(ctx *sql.Context, c *sql.Column, value any) any {
+	t, isText := c.Type.(sql.StringType)
+	s, ok := value.(string)
+	if !ok || !isText || isStrict(ctx) {
+		return value
+	}
+	return strings.Map(func(r rune) rune {
+		if !hasRune(t.CharacterSet(), r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// isStrict is whether characters that do not fit and zero dates are errors.
 func isStrict(ctx *sql.Context) bool {
 	mode := sql.LoadSqlMode(ctx)
 	return mode.ModeEnabled("STRICT_TRANS_TABLES") || mode.ModeEnabled("STRICT_ALL_TABLES")

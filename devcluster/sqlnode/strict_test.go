@@ -160,3 +160,58 @@ func employees(t *testing.T, db *sql.DB, query string, args ...any) []string {
 	}
 	return got
 }
+
+func TestTextOfASingleByteCharacterSet_IsMeasuredInCharacters(t *testing.T) {
+	n := startNode(t, config{})
+	for _, literals := range []bool{true, false} {
+		db := connect(t, n, literals)
+		exec(t, db, "CREATE TABLE IF NOT EXISTS l (id INT PRIMARY KEY, a VARCHAR(64), b CHAR(64), KEY (a)) CHARSET=latin1")
+		full := strings.Repeat("ž", 64) // 128 bytes of UTF-8
+		exec(t, db, "REPLACE INTO l VALUES (1, ?, ?)", full, full)
+		exec(t, db, "UPDATE l SET a = ?, b = ?", "ž", "ž")
+		exec(t, db, "INSERT INTO l (id) VALUES (1) ON DUPLICATE KEY UPDATE a = ?, b = ?", full, full)
+		for _, where := range []string{"a = ?", "b = ?", "a IN (?, 'x')"} {
+			if got := query[int64](t, db, "SELECT id FROM l WHERE "+where, full); !slices.Equal(got, []int64{1}) {
+				t.Errorf("%s: rows are %v, want [1]", where, got)
+			}
+			if got := query[int64](t, db, "SELECT id FROM l WHERE "+where, full+"x"); len(got) != 0 {
+				t.Errorf("%s: rows are %v, want none", where, got)
+			}
+		}
+		wantError(t, run(t, db, "UPDATE l SET a = ?", full+"x"), 1406, "Data too long for column 'a' at row 1")
+		wantError(t, run(t, db, "REPLACE INTO l VALUES (2, ?, ?)", full, full+"x"), 1406, "Data too long for column 'b' at row 1")
+	}
+}
+
+func TestUpdate_ValueLeftByOthers_MayStay(t *testing.T) {
+	n, cluster := startCluster(t, config{})
+	db := connect(t, n, false)
+	rows, err := cluster.Rows("ndbtest", "employee")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.Insert([]any{1, nil, nil, nil, "0000-00-00"}); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, "UPDATE employee SET first = 'Kari' WHERE id = 1")
+	exec(t, db, "INSERT INTO employee (id) VALUES (1) ON DUPLICATE KEY UPDATE last = 'Nordmann'")
+	wantError(t, run(t, db, "UPDATE employee SET ended = started"), 1292, "Incorrect date value: '0000-00-00' for column 'ended' at row 1")
+	if got, err := rows.Get(1); err != nil || got[1] != "Kari" || got[2] != "Nordmann" || got[4] != "0000-00-00" || got[5] != nil {
+		t.Errorf("row is %v, %v", got, err)
+	}
+}
+
+func TestTextThatDoesNotFit_WhereTheModeIsNotStrict(t *testing.T) {
+	n := startNode(t, config{})
+	conn, err := connect(t, n, true).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	exec(t, conn, "SET sql_mode = ''")
+	exec(t, conn, "INSERT INTO employee (id, first) VALUES (1, 'a😀b')")
+	exec(t, conn, "UPDATE employee SET last = CONCAT(first, '😀')")
+	if got := query[string](t, conn, "SELECT CONCAT(first, ' ', last) FROM employee"); !slices.Equal(got, []string{"a?b a?b?"}) {
+		t.Errorf("rows are %q", got)
+	}
+}

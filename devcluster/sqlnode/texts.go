@@ -28,7 +28,7 @@ func checkTexts(ctx *sql.Context, n sql.Node) error {
 		switch e := e.(type) {
 		case *expression.SetField:
 			check(e.LeftChild, e.RightChild, false)
-		case expression.Comparer, *expression.InTuple, *expression.HashInTuple, *expression.Between:
+		case expression.Comparer, *expression.InTuple, *expression.HashInTuple, *expression.Between, *expression.Like:
 			children := e.Children()
 			for i, column := range children {
 				for j, other := range children {
@@ -117,7 +117,7 @@ func hasRune(charset sql.CharacterSetID, r rune) bool {
 		return true // of all that the engine knows
 	}
 	switch charset {
-	case sql.CharacterSet_utf8mb4:
+	case sql.CharacterSet_utf8mb4, sql.CharacterSet_binary:
 		return true
 	case sql.CharacterSet_utf8mb3:
 		return utf8.RuneLen(r) < utf8.UTFMax

@@ -149,6 +149,18 @@ func TestUpdate_ToAnotherCase_ChangesTheText(t *testing.T) {
 	}
 }
 
+func TestUpdate_ToAnotherCharacter_ChangesTheText(t *testing.T) {
+	db := start(t, config{})
+	exec(t, db, "CREATE TABLE wide (id INT PRIMARY KEY, a VARCHAR(9)) CHARSET=utf8mb4")
+	exec(t, db, "INSERT INTO wide VALUES (1, '')")
+	for _, s := range []string{"😀", "😁", "\U0010ffff", "\U0001d49c", "\ufffd", "\uffee", "a", "A", "a\x00"} {
+		exec(t, db, "UPDATE wide SET a = ?", s)
+		if got := query[string](t, db, "SELECT a FROM wide"); !slices.Equal(got, []string{s}) {
+			t.Errorf("text is %q, want %q", got, s)
+		}
+	}
+}
+
 func TestUpdate_OfTheIndexedColumn_MovesEachRowOnce(t *testing.T) {
 	db := start(t, config{})
 	for id := 1; id <= 600; id += 2 {

@@ -21,6 +21,9 @@ var binary string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		if os.Getenv(mortalPoint) != "" {
+			return mortalMain()
+		}
 		if os.Getenv("TEST_MYSQL_DSN") == "" {
 			return m.Run() // Every test says what it misses.
 		}
@@ -72,12 +75,17 @@ const requestTimeout = 3 * time.Second
 // serve starts a gateway on free ports and returns once it listens.
 func serve(t testing.TB, dsns string) *gateway {
 	t.Helper()
-	g := &gateway{t: t, ended: make(chan error, 1)}
-	g.cmd = command([]string{
+	return start(t, command([]string{
 		"GATEWAY_LISTEN=127.0.0.1:0", "GATEWAY_ADMIN_LISTEN=127.0.0.1:0", "GATEWAY_DEFAULT_BACKEND=sql",
 		"GATEWAY_NDB_CONNECTSTRING=" + os.Getenv("TEST_NDB_CONNECTSTRING"),
 		"GATEWAY_SQL_DSN=" + dsns, "GATEWAY_REQUEST_TIMEOUT=" + requestTimeout.String(),
-	}, "serve")
+	}, "serve"))
+}
+
+// start starts a gateway and returns once it listens and its roads can serve.
+func start(t testing.TB, cmd *exec.Cmd) *gateway {
+	t.Helper()
+	g := &gateway{t: t, cmd: cmd, ended: make(chan error, 1)}
 	stderr, err := g.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

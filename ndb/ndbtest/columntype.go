@@ -288,6 +288,11 @@ func collationByName(name string) (uint16, error) {
 	if id, ok := defaultCollations[strings.ToUpper(name)]; ok {
 		return id, nil
 	}
+	if id, err := strconv.ParseUint(name, 10, 16); err == nil {
+		if _, ok := row.CollationByID(uint16(id)); ok {
+			return uint16(id), nil
+		}
+	}
 	for id := uint16(1); id <= maxCollation; id++ {
 		if c, ok := row.CollationByID(id); ok && strings.EqualFold(c.Name, name) {
 			return id, nil

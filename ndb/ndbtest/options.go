@@ -196,8 +196,8 @@ func RequireTLS() Option { return func(o *options) { o.requireTLS = true } }
 
 // Weights gives the cluster more knowledge of collations than it has: f returns
 // the function that gives each character its weight in a collation, or nil where
-// that is not known either. It is asked for collations of UTF-8 alone. What it
-// returns is called with the state of the cluster in hand: it must not wait, nor
+// that is not known either. It is asked for collations of UTF-8, and for those of
+// latin1 that are not known here. What it returns is called with the state of the cluster in hand: it must not wait, nor
 // call the cluster.
 func Weights(f func(collation uint16) func(r rune) uint32) Option {
 	return func(o *options) { o.weights = f }

@@ -27,8 +27,9 @@ type ColumnDef struct {
 	// Type is the SQL type, such as "VARCHAR(64)" or "INT UNSIGNED".
 	Type    string
 	NotNull bool
-	// Collation is that of characters; a character set means its default one.
-	// Empty means utf8mb4_0900_ai_ci.
+	// Collation is that of characters, by its name or, as not all names are known,
+	// its number; a character set means its default one. Empty means
+	// utf8mb4_0900_ai_ci.
 	Collation string
 	// Default is the default as INSERT would take it; nil means that there is
 	// none, or NULL.

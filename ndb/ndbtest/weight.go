@@ -3,6 +3,7 @@ package ndbtest
 import (
 	"bytes"
 	"cmp"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
@@ -20,15 +21,36 @@ func (o *options) weigher() weigher {
 	}
 	return func(collation uint16, text []byte) (weight uint32, sizeBytes int) {
 		info, _ := row.CollationByID(collation)
-		if info.Charset == row.CharsetUTF8MB3 || info.Charset == row.CharsetUTF8MB4 {
+		switch info.Charset {
+		case row.CharsetUTF8MB3, row.CharsetUTF8MB4:
 			if weightOf := o.weights(collation); weightOf != nil {
 				r, n := utf8.DecodeRune(text)
 				return weightOf(r), n
+			}
+		case row.CharsetLatin1:
+			if _, _, known := row.NextWeight(collation, text); known {
+				break
+			}
+			if weightOf := o.weights(collation); weightOf != nil {
+				return weightOf(latin1()[text[0]]), 1
 			}
 		}
 		return knownWeight(collation, text)
 	}
 }
+
+// latin1 returns the characters of the bytes of MySQL's latin1.
+var latin1 = sync.OnceValue(func() (runes [256]rune) {
+	c := dictinfo.Column{Type: dictinfo.TypeVarchar, Charset: row.CollationLatin1Bin}
+	for b := range runes {
+		s, err := row.String(&c, []byte{byte(b)}, row.Span{Len: 1})
+		if err != nil {
+			panic(err)
+		}
+		runes[b], _ = utf8.DecodeRuneInString(s)
+	}
+	return runes
+})
 
 // knownWeight has to do with the bytes of characters whose weight is not known,
 // behind all that have one.
