@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ndbgate/ndbgate/loadtest"
+	"github.com/ndbgate/ndbgate/loadtest/page"
+)
+
+// Names of the files of a report.
+const (
+	reportFile = "report.json"
+	cellsFile  = "cells.csv"
+	pageFile   = "report.html"
+)
+
+// output is the directory of a report.
+type output struct {
+	dir   string
+	fresh bool // report.json is not ours to write: it is what was read
+}
+
+// newOutput makes the directory, and checks that files can be written: better
+// now than after the measurement.
+func newOutput(dir string) (*output, error) {
+	if dir == "" {
+		dir = filepath.Join("loadtest-results", time.Now().Format("20060102-150405"))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	o := &output{dir: dir}
+	probe := filepath.Join(dir, ".probe")
+	if err := writeFile(probe, func(w io.Writer) error {
+		_, err := w.Write(make([]byte, 64<<10))
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	return o, os.Remove(probe)
+}
+
+// beside is the output of a report that was read from the file.
+func beside(file string) *output { return &output{dir: filepath.Dir(file), fresh: true} }
+
+// keep writes the report of a run that goes on.
+func (o *output) keep(r *loadtest.Report) error {
+	return writeFile(filepath.Join(o.dir, reportFile), func(w io.Writer) error {
+		_, err := r.WriteTo(w)
+		return err
+	})
+}
+
+// write writes all files and tells where. Where the directory takes no more, it
+// takes the one for temporary files, and returns an error all the same.
+func (o *output) write(r *loadtest.Report) (string, error) {
+	err := o.writeTo(o.dir, r)
+	if err == nil {
+		return filepath.Join(o.dir, pageFile), nil
+	}
+	err = fmt.Errorf("the report cannot be written: %w", err)
+	rescue, tempErr := os.MkdirTemp("", "loadtest-")
+	if tempErr != nil {
+		return "", errors.Join(err, tempErr)
+	}
+	if rescueErr := o.writeTo(rescue, r); rescueErr != nil {
+		return "", errors.Join(err, rescueErr)
+	}
+	return "", fmt.Errorf("%w; it is in %s instead", err, rescue)
+}
+
+func (o *output) writeTo(dir string, r *loadtest.Report) error {
+	files := []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{reportFile, func(w io.Writer) error { _, err := r.WriteTo(w); return err }},
+		{cellsFile, func(w io.Writer) error { return loadtest.WriteCSV(w, r) }},
+		{pageFile, func(w io.Writer) error { return page.Write(w, r) }},
+	}
+	for _, f := range files {
+		if f.name == reportFile && o.fresh && dir == o.dir {
+			continue
+		}
+		if err := writeFile(filepath.Join(dir, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile replaces a file as a whole, or leaves it as it was.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+func isDSN(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return strings.HasPrefix(arg, "-") && name == "sql-dsn"
+}
+
+func hasValue(arg string) bool { return strings.Contains(arg, "=") }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/ndbgate/ndbgate/loadtest"
+)
+
+const runHelp = `Measures operations by each road with each number of threads, several times, in
+an order that spreads slow changes of the machine over all of them. A table
+employee with the run's own rows is needed: they are made before, checked before
+and after, and deleted at the end.`
+
+func runCommand(ctx context.Context, args []string, p process) error {
+	f, flags := newRunFlags("run", p)
+	if err := parseFlags(flags, args, p, runHelp); err != nil {
+		return err
+	}
+	config, err := f.finish(flags)
+	if err != nil {
+		return err
+	}
+	if config.CPU, err = sources(f.cpu); err != nil {
+		return err
+	}
+	out, err := newOutput(f.out)
+	if err != nil {
+		return err
+	}
+	target, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	if len(f.cpu) == 0 {
+		config.CPU = target.cpu
+	}
+	config.Targets, config.Way, config.Unchecked = target.roads, target.way, target.way == "null"
+	progress := newProgress(p)
+	config.Progress = progress.show
+	complete := func(r *loadtest.Report) { r.Tool, r.Target, r.Command = thisTool(), target.about, shownCommand(args) }
+	config.Checkpoint = func(r *loadtest.Report) error {
+		complete(r)
+		return out.keep(r)
+	}
+	report, err := loadtest.Run(ctx, *config)
+	progress.end()
+	err = errors.Join(err, target.close())
+	if report == nil {
+		return &usageError{err}
+	}
+	complete(report)
+	return errors.Join(err, finish(report, out, p))
+}
+
+// finish prints the tables and writes all files.
+func finish(report *loadtest.Report, out *output, p process) error {
+	tablesErr := loadtest.WriteTables(p.stdout, report)
+	where, err := out.write(report)
+	if err == nil {
+		fmt.Fprintf(p.stderr, "report: %s\n", where)
+	}
+	return errors.Join(tablesErr, err)
+}
+
+// shownCommand is the command line without what may hold a password.
+func shownCommand(args []string) []string {
+	shown := []string{"loadtest", "run"}
+	hide := false
+	for _, arg := range args {
+		switch {
+		case hide:
+			arg, hide = "(hidden)", false
+		case isDSN(arg) && !hasValue(arg):
+			hide = true
+		case isDSN(arg):
+			arg = "--sql-dsn=(hidden)"
+		}
+		shown = append(shown, arg)
+	}
+	return shown
+}
+
+func reportCommand(args []string, p process) error {
+	if len(args) != 1 || args[0] == "--help" || args[0] == "-h" {
+		fmt.Fprint(p.stdout, "Usage: loadtest report REPORT.json\n\nPrints the tables, and writes cells.csv and report.html beside the file.\n")
+		if len(args) != 1 {
+			return badUsage("report takes one file")
+		}
+		return nil
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	report, err := loadtest.ReadReport(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return finish(report, beside(args[0]), p)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ndbgate/ndbgate/loadtest"
+)
+
+// runFlags are those of the command run.
+type runFlags struct {
+	connection
+	config   loadtest.Config
+	ops      string
+	mixes    []string
+	threads  string
+	mode     string
+	quick    bool
+	out      string
+	cpu      []string
+	arrivals string
+	keys     string
+}
+
+func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
+	f := &runFlags{}
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.connection.register(flags, p)
+	c := &f.config
+	flags.StringVar(&f.ops, "ops", "insert,select,update,delete", "operations, of insert, select, update, delete, list; and names of mixes")
+	flags.Func("mix", "a mix of operations, NAME=OP:WEIGHT,...; several", func(text string) error {
+		f.mixes = append(f.mixes, text)
+		return nil
+	})
+	flags.StringVar(&f.threads, "threads", "1,2,4,8,16,32,64", "numbers of threads; of an open loop the most operations in flight")
+	flags.DurationVar(&c.Duration, "duration", 10*time.Second, "measured time of each cell")
+	flags.DurationVar(&c.Warmup, "warmup", 3*time.Second, "time before it that does not count")
+	flags.IntVar(&c.Repeats, "repeats", 3, "how often each cell is measured")
+	flags.Float64Var(&c.Rate, "rate", 0, "operations sent in a second, whatever the target does; 0: each thread waits for its answer")
+	flags.StringVar(&f.arrivals, "arrivals", "constant", "of --rate: constant or poisson")
+	flags.Int64Var(&c.MaxOps, "max-ops", 0, "most operations of a cell; 0: time alone ends it")
+	flags.Int64Var(&c.Rows, "rows", 10_000, "rows that are read and changed")
+	flags.Int64Var(&c.MaxRows, "max-rows", 200_000, "most rows that inserts may leave at once")
+	flags.Int64Var(&c.FirstID, "first-id", loadtest.DefaultFirstID, "first of the ids that the run owns: rows from here on are overwritten and deleted")
+	flags.Uint64Var(&c.Seed, "seed", 1, "of rows and keys: the same seed gives the same")
+	flags.StringVar(&f.keys, "keys", "uniform", "how rows are chosen: uniform, sequential or zipf")
+	flags.StringVar(&f.mode, "mode", "", "article: updates and deletes of the native road that find the row first, too")
+	flags.BoolVar(&f.quick, "quick", false, "a look in under two minutes: one short repeat of each cell")
+	flags.BoolVar(&c.Keep, "keep", false, "leave the data set in the table")
+	flags.DurationVar(&c.GiveUp, "give-up", 5*time.Second, "end when the target serves nothing for so long")
+	flags.DurationVar(&c.MaxLag, "max-lag", 10*time.Second, "of --rate: operations that would be sent later than this are dropped")
+	flags.StringVar(&c.Title, "title", "", "heading of the report")
+	flags.StringVar(&f.out, "out", "", "directory of report.json, cells.csv and report.html; default: a new one below loadtest-results")
+	flags.Func("cpu", "processor time of NAME=pid:N, NAME=name:PROGRAM or NAME=URL of metrics; several; none: nodes and gateways found on this host", func(text string) error {
+		f.cpu = append(f.cpu, text)
+		return nil
+	})
+	return f, flags
+}
+
+// Settings of --quick, for flags that were not given.
+var quickSettings = map[string]string{"duration": "800ms", "warmup": "200ms", "repeats": "1", "rows": "2000"}
+
+// finish turns what was given into a Config.
+func (f *runFlags) finish(flags *flag.FlagSet) (*loadtest.Config, error) {
+	if flags.NArg() > 0 {
+		return nil, badUsage("argument %q: run takes flags alone", flags.Arg(0))
+	}
+	given := map[string]bool{}
+	flags.Visit(func(set *flag.Flag) { given[set.Name] = true })
+	if f.quick {
+		for name, value := range quickSettings {
+			if given[name] {
+				continue
+			}
+			if err := flags.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c := &f.config
+	var err error
+	if c.Workloads, err = workloads(f.ops, f.mixes); err != nil {
+		return nil, &usageError{err}
+	}
+	if c.Threads, err = numbers(f.threads); err != nil {
+		return nil, badUsage("--threads: %w", err)
+	}
+	switch f.mode {
+	case "":
+	case "article":
+		c.Article = true
+	default:
+		return nil, badUsage("--mode %q: there is only article", f.mode)
+	}
+	if c.Warmup == 0 {
+		c.Warmup = -1 // zero would mean the default
+	}
+	c.Arrivals, c.Keys, c.Timeout = loadtest.Arrivals(f.arrivals), loadtest.Keys(f.keys), f.timeout
+	return c, nil
+}
+
+// workloads reads the names of operations and mixes. A mix that --ops does not
+// name comes after the operations, or is all there is where --ops was not given.
+func workloads(ops string, mixes []string) ([]loadtest.Workload, error) {
+	known := map[string]loadtest.Workload{}
+	for _, op := range loadtest.Ops() {
+		known[string(op)] = loadtest.Single(op)
+	}
+	var order []string
+	for _, text := range mixes {
+		w, err := loadtest.ParseMix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--mix: %w", err)
+		}
+		if _, taken := known[w.Name]; taken {
+			return nil, fmt.Errorf("--mix: %s is there already", w.Name)
+		}
+		known[w.Name] = w
+		order = append(order, w.Name)
+	}
+	var all []loadtest.Workload
+	used := map[string]bool{}
+	for name := range strings.SplitSeq(ops, ",") {
+		name = strings.TrimSpace(name)
+		w, ok := known[name]
+		if name == "" {
+			continue
+		}
+		if !ok {
+			return nil, fmt.Errorf("--ops: %q is no operation of %v, and no mix", name, loadtest.Ops())
+		}
+		all, used[name] = append(all, w), true
+	}
+	for _, name := range order {
+		if !used[name] {
+			all = append(all, known[name])
+		}
+	}
+	return all, nil
+}
+
+func numbers(text string) ([]int, error) {
+	var ns []int
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("%q is no whole number", part)
+		}
+		ns = append(ns, n)
+	}
+	return ns, nil
+}

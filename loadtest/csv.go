@@ -1,0 +1,47 @@
+package loadtest
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WriteCSV writes one line for each cell, with a heading.
+func WriteCSV(w io.Writer, r *Report) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{
+		"workload", "backend", "variant", "threads", "rate", "repeat", "began", "seconds", "ops", "rows", "ops_per_second",
+		"mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "failed", "late", "dropped",
+		"database_cpu_percent", "gateway_cpu_percent", "generator_cpu_percent", "host_cpu_percent", "partial", "notes",
+	}}
+	for i := range r.Cells {
+		rows = append(rows, csvRow(&r.Cells[i]))
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return err
+	}
+	return out.Error()
+}
+
+func csvRow(c *Cell) []string {
+	s := summarize(Line{c.Workload, c.Backend, c.Variant}, []*Cell{c})
+	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
+	row := []string{
+		c.Workload, c.Backend, string(c.Variant), strconv.Itoa(c.Threads), number(c.Rate, 1), strconv.Itoa(c.Repeat),
+		c.Began.UTC().Format(time.RFC3339Nano), number(c.Seconds, 3), whole(c.Ops), whole(c.Rows), number(c.Throughput, 2),
+	}
+	for _, ms := range []float64{c.Latency.Mean, c.Latency.P50, c.Latency.P95, c.Latency.P99, c.Latency.P999, c.Latency.Max} {
+		row = append(row, number(ms, 4))
+	}
+	row = append(row, whole(s.Failed), whole(c.Late), whole(c.Dropped))
+	for _, percent := range []float64{s.DatabaseCPU, s.GatewayCPU, s.GeneratorCPU, s.HostCPU} {
+		row = append(row, number(percent, 2))
+	}
+	var notes []string
+	for _, n := range c.Notes {
+		notes = append(notes, n.Text)
+	}
+	return append(row, c.Partial, strings.Join(notes, "; "))
+}

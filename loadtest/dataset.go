@@ -1,0 +1,140 @@
+package loadtest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+)
+
+// dataset is the rows that a run owns: those that stay, from first on, which are
+// read and changed, and above them those that inserts leave for deletes. Safe
+// for concurrent use.
+type dataset struct {
+	seed    uint64
+	first   int64
+	rows    int64
+	keys    Keys
+	maxLeft int
+
+	nextID atomic.Int64 // of the next insert
+	turn   atomic.Int64 // of sequential keys
+	token  atomic.Uint64
+
+	mu       sync.Mutex // guards what is below
+	left     []int64    // by inserts, the oldest from head on
+	head     int
+	doubtful []int64 // may be there, or not
+}
+
+func newDataset(c *Config) *dataset {
+	d := &dataset{seed: c.Seed, first: c.FirstID, rows: c.Rows, keys: c.Keys, maxLeft: int(c.MaxRows)}
+	d.nextID.Store(c.FirstID + c.Rows)
+	return d
+}
+
+// lastID is the greatest ID that a run may ever use.
+func (d *dataset) lastID() int64 { return d.first + 1_000_000_000_000 }
+
+// Errors that end a cell.
+var (
+	errNoRows   = errors.New("no rows were left to delete")
+	errFullRows = errors.New("as many rows as a run may leave were inserted")
+)
+
+// newID is the ID of a row to insert.
+func (d *dataset) newID() (int64, error) {
+	d.mu.Lock()
+	full := len(d.left)-d.head >= d.maxLeft
+	d.mu.Unlock()
+	if full {
+		return 0, errFullRows
+	}
+	return d.nextID.Add(1) - 1, nil
+}
+
+// leave says that the row was inserted.
+func (d *dataset) leave(id int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = append(d.left, id)
+}
+
+// take gives a row to delete, the oldest, which is nobody else's from now on.
+func (d *dataset) take() (int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.head == len(d.left) {
+		return 0, errNoRows
+	}
+	id := d.left[d.head]
+	d.head++
+	if d.head > 4096 && d.head*2 > len(d.left) {
+		d.left = append(d.left[:0], d.left[d.head:]...)
+		d.head = 0
+	}
+	return id, nil
+}
+
+// doubt says that nobody knows whether the row is there.
+func (d *dataset) doubt(id int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.doubtful = append(d.doubtful, id)
+}
+
+// leftRows is how many rows inserts have left.
+func (d *dataset) leftRows() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.left) - d.head
+}
+
+// takeDoubtful gives the rows of which nobody knows, and forgets them.
+func (d *dataset) takeDoubtful() []int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := d.doubtful
+	d.doubtful = nil
+	return ids
+}
+
+// sampleLeft gives at most n of the rows that inserts have left.
+func (d *dataset) sampleLeft(n int, random *rand.Rand) []int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left := d.left[d.head:]
+	var ids []int64
+	for _, i := range random.Perm(len(left))[:min(n, len(left))] {
+		ids = append(ids, left[i])
+	}
+	return ids
+}
+
+// chooser chooses rows of those that stay, for one worker.
+type chooser struct {
+	data   *dataset
+	random *rand.Rand
+	zipf   *rand.Zipf
+}
+
+func newChooser(d *dataset, random *rand.Rand) *chooser {
+	c := &chooser{data: d, random: random}
+	if d.keys == Zipf {
+		// With 1.1 a fifth of the rows get some four fifths of the operations.
+		c.zipf = rand.NewZipf(random, 1.1, 1, uint64(d.rows-1))
+	}
+	return c
+}
+
+func (c *chooser) id() int64 {
+	switch c.data.keys {
+	case Sequential:
+		return c.data.first + (c.data.turn.Add(1)-1)%c.data.rows
+	case Zipf:
+		// Spread over the IDs, so that the hot rows are not neighbours.
+		return c.data.first + int64(mix(c.zipf.Uint64())%uint64(c.data.rows))
+	default:
+		return c.data.first + c.random.Int64N(c.data.rows)
+	}
+}

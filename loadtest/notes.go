@@ -1,0 +1,90 @@
+package loadtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Notes are what a reader must know before trusting the numbers.
+func Notes(r *Report) []string {
+	var notes []string
+	if r.EndedBy != Complete {
+		notes = append(notes, "not complete: "+r.EndedBy)
+	}
+	notes = append(notes, r.Notes...)
+	for _, v := range r.Verifications {
+		for _, p := range v.Problems {
+			notes = append(notes, fmt.Sprintf("rows %s the measurement, by %s: %s", v.When, v.Backend, p))
+		}
+	}
+	for _, kind := range []NoteKind{GeneratorLimits, GeneratorShares, GeneratorWaits, GeneratorLate} {
+		if text := worstNote(r, kind); text != "" {
+			notes = append(notes, text)
+		}
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if len(c.Errors) > 0 {
+			notes = append(notes, c.title()+": "+failures(c))
+		}
+		if c.Dropped > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d operations were never sent", c.title(), c.Dropped))
+		}
+		if c.Partial != "" && r.EndedBy == Complete {
+			notes = append(notes, fmt.Sprintf("%s: measured for %.1f s alone: %s", c.title(), c.Seconds, c.Partial))
+		}
+	}
+	return shorten(notes)
+}
+
+// maxNotes bounds what is shown; the report has all.
+const maxNotes = 40
+
+func shorten(notes []string) []string {
+	if len(notes) <= maxNotes {
+		return notes
+	}
+	return append(notes[:maxNotes:maxNotes], fmt.Sprintf("and %d more, in the cells of the JSON report", len(notes)-maxNotes))
+}
+
+// title names a cell, as in "insert ndb, 8 threads, repeat 2".
+func (c *Cell) title() string {
+	return fmt.Sprintf("%s %s, %d threads, repeat %d", c.Workload, Line{c.Workload, c.Backend, c.Variant}.Name(), c.Threads, c.Repeat)
+}
+
+// worstNote tells the worst note of a kind, and how many cells have one.
+func worstNote(r *Report, kind NoteKind) string {
+	var worst *Note
+	var where string
+	n := 0
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		at := slices.IndexFunc(c.Notes, func(note Note) bool { return note.Kind == kind })
+		if at < 0 {
+			continue
+		}
+		n++
+		if worst == nil || c.Notes[at].Value > worst.Value {
+			worst, where = &c.Notes[at], c.title()
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return where + ": " + worst.Text
+	default:
+		return fmt.Sprintf("in %d of %d cells %s; the worst is %s: %s", n, len(r.Cells), about[kind], where, worst.Text)
+	}
+}
+
+func failures(c *Cell) string {
+	var all int64
+	var parts []string
+	for _, e := range c.Errors {
+		all += e.Count
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", e.Count, e.Kind, e.Example))
+	}
+	return fmt.Sprintf("%d operations failed: %s", all, strings.Join(parts, ", "))
+}

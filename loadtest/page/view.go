@@ -1,0 +1,196 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ndbgate/ndbgate/loadtest"
+)
+
+// view is what the page shows.
+type view struct {
+	Title    string
+	Subtitle string
+	Style    template.CSS
+	Complete bool
+	EndedBy  string
+	Tiles    []tile
+	Notes    []string
+	Sections []section
+	Facts    []fact
+	Cells    grid
+	Checks   grid
+
+	report    *loadtest.Report
+	classes   lineClasses
+	lines     [][]loadtest.Summary
+	workloads []string
+	threads   []int
+}
+
+// tile is one number that counts.
+type tile struct {
+	Label, Value, Unit, Detail string
+}
+
+type fact struct{ Name, Value string }
+
+func newView(r *loadtest.Report) *view {
+	v := &view{report: r, Style: template.CSS(style), Complete: r.EndedBy == loadtest.Complete, EndedBy: r.EndedBy, Title: r.Title}
+	if v.Title == "" {
+		v.Title = "Load test of " + strings.Join(r.Settings.Backends, " and ")
+	}
+	v.Subtitle = fmt.Sprintf("%s, %s", r.Began.Format("2 January 2006, 15:04"), r.Ended.Sub(r.Began).Round(time.Second))
+	for _, name := range r.Settings.Backends {
+		v.classes.of(loadtest.Line{Backend: name})
+	}
+	v.lines = loadtest.Lines(loadtest.Summaries(r))
+	for _, line := range v.lines {
+		if !slices.Contains(v.workloads, line[0].Workload) {
+			v.workloads = append(v.workloads, line[0].Workload)
+		}
+		for i := range line {
+			if !slices.Contains(v.threads, line[i].Threads) {
+				v.threads = append(v.threads, line[i].Threads)
+			}
+		}
+	}
+	slices.Sort(v.threads)
+	v.Notes = loadtest.Notes(r)
+	if len(r.Cells) > 0 {
+		v.Tiles = v.tiles()
+		v.addSections()
+		v.Cells = v.cellsGrid()
+	}
+	v.Facts = v.facts()
+	v.Checks = v.checksGrid()
+	return v
+}
+
+func (v *view) addSections() {
+	add := func(title, text string, figures []figure) {
+		if len(figures) > 0 {
+			v.Sections = append(v.Sections, section{title, text, figures})
+		}
+	}
+	add("Throughput by threads", "Operations in a second. Thin lines show the slowest and the fastest repeat; a ring marks the knee, from which on twice the threads give less than a tenth more.",
+		v.byThreads(measure{id: "throughput", title: "Throughput", yLabel: "operations in a second", value: func(s *loadtest.Summary) float64 { return s.Throughput }, whiskers: true, knee: true, readout: ratioReadout}))
+	add("Processor time of the database by threads", "All data nodes and mysqlds, in percent of all processors of the host.",
+		v.byThreads(measure{id: "cpu", title: "Processor time of the database", yLabel: "percent of the host", value: func(s *loadtest.Summary) float64 { return s.DatabaseCPU }}))
+	add("What a percent of the host is good for", "Operations in a second for each percent of the host that the database used.",
+		v.byThreads(measure{id: "efficiency", title: "Operations in a second for each percent", yLabel: "operations in a second, for each percent", value: (*loadtest.Summary).PerPoint}))
+	add("Latency by threads", "The 99th percentile: one of a hundred operations took longer. The scale is by powers of ten.",
+		v.byThreads(measure{id: "p99", title: "Latency, p99", yLabel: "milliseconds", yLog: true, value: func(s *loadtest.Summary) float64 {
+			if s.Latency.Count == 0 {
+				return math.NaN()
+			}
+			return s.Latency.P99
+		}}))
+	add("Latency by percentile", "How long the rarer, slower operations took. Both scales are by powers of ten.", v.distributions())
+	add("Over time", "The first repeat, while it ran: a dip in the middle shows here and nowhere else.", v.overTime())
+}
+
+func (v *view) tiles() []tile {
+	var tiles []tile
+	for _, workload := range v.workloads {
+		var best *loadtest.Summary
+		for _, line := range v.lines {
+			for i := range line {
+				if s := &line[i]; s.Workload == workload && (best == nil || s.Throughput > best.Throughput) {
+					best = s
+				}
+			}
+		}
+		tiles = append(tiles, tile{
+			Label: workload, Value: group(best.Throughput), Unit: "/s",
+			Detail: fmt.Sprintf("%s, %d threads, p99 %s ms", best.Name(), best.Threads, group(best.Latency.P99)),
+		})
+	}
+	return tiles
+}
+
+func (v *view) facts() []fact {
+	r := v.report
+	s := r.Settings
+	facts := []fact{
+		{"Reached", wayText(s.Way)},
+		{"Loop", loopText(&s)},
+		{"Cells", fmt.Sprintf("%s measured, %s warm-up, %d repeats", seconds(s.Seconds), seconds(s.Warmup), s.Repeats)},
+		{"Rows", fmt.Sprintf("%s, keys %s, seed %d", group(float64(s.Rows)), s.Keys, s.Seed)},
+		{"Host", fmt.Sprintf("%d processors, %s, %s MB, %s/%s %s", r.Host.CPUs, orUnknown(r.Host.CPU), group(float64(r.Host.MemoryMB)), r.Host.OS, r.Host.Arch, r.Host.Kernel)},
+		{"loadtest", fmt.Sprintf("%s, commit %s, %s", r.Tool.Version, orUnknown(r.Tool.Commit), r.Tool.Go)},
+	}
+	if len(r.Command) > 0 {
+		facts = append(facts, fact{"Command", strings.Join(r.Command, " ")})
+	}
+	return facts
+}
+
+func wayText(way string) string {
+	switch way {
+	case "http":
+		return "over HTTP, by a gateway"
+	case "direct":
+		return "directly, in the process of the generator"
+	case "null":
+		return "nothing: what was measured is the generator itself"
+	default:
+		return way
+	}
+}
+
+func loopText(s *loadtest.Settings) string {
+	if s.Rate > 0 {
+		return fmt.Sprintf("open, %s operations in a second (%s), latency from the scheduled time", group(s.Rate), s.Arrivals)
+	}
+	return "closed: each thread waits for its answer"
+}
+
+func seconds(s float64) string { return time.Duration(s * float64(time.Second)).String() }
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+func (v *view) cellsGrid() grid {
+	g := grid{
+		Caption: "Every cell, in the order of the run",
+		Head:    []string{"cell", "threads", "repeat", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "database %", "host %"},
+	}
+	for i := range v.report.Cells {
+		c := &v.report.Cells[i]
+		line := loadtest.Line{Workload: c.Workload, Backend: c.Backend, Variant: c.Variant}
+		var failed int64
+		for _, e := range c.Errors {
+			failed += e.Count
+		}
+		s := loadtest.Summaries(&loadtest.Report{Cells: []loadtest.Cell{*c}})[0]
+		row := []string{c.Workload + " " + line.Name(), strconv.Itoa(c.Threads), strconv.Itoa(c.Repeat), group(c.Throughput)}
+		for _, ms := range []float64{c.Latency.Mean, c.Latency.P50, c.Latency.P95, c.Latency.P99, c.Latency.P999, c.Latency.Max} {
+			row = append(row, group(ms))
+		}
+		g.Rows = append(g.Rows, append(row, strconv.FormatInt(failed, 10), group(s.DatabaseCPU), group(s.HostCPU)))
+	}
+	return g
+}
+
+func (v *view) checksGrid() grid {
+	g := grid{Caption: "The rows, looked at by every road", Head: []string{"when", "road", "rows", "wanted", "sampled", "checksum of the sample", "problems"}}
+	for _, c := range v.report.Verifications {
+		problems := "none"
+		if len(c.Problems) > 0 {
+			problems = strings.Join(c.Problems, "; ")
+		}
+		g.Rows = append(g.Rows, []string{c.When, c.Backend, strconv.FormatInt(c.Rows, 10), strconv.FormatInt(c.Wanted, 10), strconv.Itoa(c.Sampled), c.Checksum[:min(12, len(c.Checksum))], problems})
+	}
+	return g
+}
+

@@ -1,0 +1,206 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Errors of a run. Its report tells what was measured before.
+var (
+	// ErrTargetDied says that the target answered nothing any more but that it is
+	// down.
+	ErrTargetDied = errors.New("the target does not serve any more")
+	// ErrRows says that the rows were not as they should be.
+	ErrRows = errors.New("the rows are not as they should be")
+)
+
+// Complete is the EndedBy of a report whose run has done all that was asked.
+const Complete = "complete"
+
+// Run measures. It returns a report whatever happens once it has begun, with
+// what was measured until then; after an error or the end of the context the
+// report tells why it is not complete. The end of the context is no error.
+func Run(ctx context.Context, c Config) (*Report, error) {
+	c = c.withDefaults()
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	cells := plan(&c)
+	if len(cells) > maxCells {
+		return nil, fmt.Errorf("%d cells are more than %d: take fewer operations, threads or repeats", len(cells), maxCells)
+	}
+	r := &runner{config: c, data: newDataset(&c), cells: cells, report: newReport(&c)}
+	err := r.run(ctx)
+	r.report.Ended = time.Now()
+	r.report.EndedBy = endedBy(ctx, err)
+	if ctx.Err() != nil && !errors.Is(err, ErrRows) {
+		err = nil
+	}
+	return r.report, err
+}
+
+func endedBy(ctx context.Context, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return "interrupted"
+	case err != nil:
+		return err.Error()
+	default:
+		return Complete
+	}
+}
+
+func newReport(c *Config) *Report {
+	settings := Settings{
+		Way: c.Way, Timeout: c.Timeout.Seconds(),
+		Workloads: c.Workloads, Threads: c.Threads, Rate: c.Rate, Seconds: c.Duration.Seconds(), Warmup: c.Warmup.Seconds(),
+		Repeats: c.Repeats, MaxOps: c.MaxOps, Rows: c.Rows, FirstID: c.FirstID, MaxRows: c.MaxRows, Seed: c.Seed, Keys: c.Keys, Article: c.Article,
+	}
+	if c.Rate > 0 {
+		settings.Arrivals = c.Arrivals
+	}
+	for _, road := range c.Targets {
+		settings.Backends = append(settings.Backends, road.Name)
+	}
+	return &Report{Format: Format, Title: c.Title, Kind: "run", Began: time.Now(), Host: thisHost(), Settings: settings}
+}
+
+// runner is a run in progress.
+type runner struct {
+	config Config
+	data   *dataset
+	cells  []cell
+	report *Report
+	began  time.Time
+
+	progressMu sync.Mutex // one call of Config.Progress at a time
+}
+
+// cleanTimeout bounds how long rows are deleted after the run, and after an
+// interrupt.
+const cleanTimeout = 2 * time.Minute
+
+func (r *runner) run(ctx context.Context) (err error) {
+	r.began = time.Now()
+	defer func() {
+		// An interrupt ends the measurement, but the rows are to go all the same.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		if errors.Is(err, ErrTargetDied) {
+			r.note("rows were left in the table: the target does not serve")
+			return
+		}
+		if cleanErr := r.clean(ctx); cleanErr != nil {
+			r.note("rows were left in the table: " + cleanErr.Error())
+			err = errors.Join(err, fmt.Errorf("delete the rows of the run: %w", cleanErr))
+		}
+	}()
+	if err := r.sweep(ctx); err != nil {
+		return err
+	}
+	if err := r.load(ctx); err != nil {
+		return fmt.Errorf("make the data set: %w", err)
+	}
+	if err := r.verify(ctx, "before"); err != nil {
+		return err
+	}
+	if err := r.runCells(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.verify(ctx, "after")
+}
+
+func (r *runner) runCells(ctx context.Context) error {
+	for i := range r.cells {
+		if ctx.Err() != nil {
+			return nil
+		}
+		c := &r.cells[i]
+		if err := r.prepare(ctx, c); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("prepare %s by %s: %w", c.workload.Name, c.road.Name, err)
+		}
+		result, err := r.measure(ctx, i, c)
+		if result != nil {
+			r.report.Cells = append(r.report.Cells, *result)
+		}
+		if err != nil {
+			return err
+		}
+		if i+1 == len(r.cells) || r.cells[i+1].repeat != c.repeat {
+			r.checkpoint()
+		}
+	}
+	return nil
+}
+
+// checkpoint keeps what there is, in case that the end is not reached.
+func (r *runner) checkpoint() {
+	if r.config.Checkpoint == nil {
+		return
+	}
+	r.report.Ended, r.report.EndedBy = time.Now(), "still running"
+	if err := r.config.Checkpoint(r.report); err != nil {
+		r.note("the report could not be kept on the way: " + err.Error())
+	}
+}
+
+func (r *runner) note(text string) {
+	if !slices.Contains(r.report.Notes, text) {
+		r.report.Notes = append(r.report.Notes, text)
+	}
+}
+
+// prepare has enough rows to delete, and room for those to insert.
+func (r *runner) prepare(ctx context.Context, c *cell) error {
+	w := &c.workload
+	if w.has(Insert) && !w.has(Delete) && r.data.leftRows() > r.data.maxLeft/2 {
+		if err := r.trim(ctx, 0); err != nil {
+			return err
+		}
+	}
+	if !w.has(Delete) {
+		return nil
+	}
+	share := 0
+	for _, s := range w.Mix {
+		if s.Op == Delete {
+			share = s.Weight
+		}
+	}
+	seconds := (r.config.Warmup + r.config.Duration).Seconds()
+	want := r.expectedRate(c) * seconds * 1.3 * float64(share) / float64(w.weight())
+	if r.config.MaxOps > 0 {
+		want = min(want, float64(r.config.MaxOps))
+	}
+	return r.fill(ctx, min(int(want)+1, r.data.maxLeft))
+}
+
+// guessedRate is what a thread is expected to do in a second where nothing is
+// known.
+const guessedRate = 500
+
+// expectedRate is how many operations a cell may do in a second: by the fastest
+// of those like it.
+func (r *runner) expectedRate(c *cell) float64 {
+	if r.config.Rate > 0 {
+		return r.config.Rate
+	}
+	best := 0.0
+	for i := range r.report.Cells {
+		known := &r.report.Cells[i]
+		if known.Backend == c.road.Name && known.Threads == c.threads && known.Variant == c.variant && (known.Workload == c.workload.Name || known.Workload == string(Insert)) {
+			best = max(best, known.Throughput)
+		}
+	}
+	if best == 0 {
+		best = float64(guessedRate * c.threads)
+	}
+	return best
+}
