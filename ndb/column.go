@@ -6,6 +6,7 @@ import (
 
 	"github.com/ndbgate/ndbgate/ndb/internal/dictinfo"
 	"github.com/ndbgate/ndbgate/ndb/internal/keyhash"
+	"github.com/ndbgate/ndbgate/ndb/internal/row"
 )
 
 // Column describes a column of a table. It does not change.
@@ -43,6 +44,19 @@ func newColumn(info *dictinfo.Column, place int) *Column {
 		Default:         slices.Clone(info.Default),
 		info:            info,
 		place:           place,
+	}
+}
+
+// EncodesText tells whether this package can read and write all text that the
+// column can hold: so it is in ascii, latin1, utf8mb3 and utf8mb4. Columns in
+// most other character sets take ASCII text only.
+func (c *Column) EncodesText() bool {
+	collation, _ := row.CollationByID(c.info.Charset)
+	switch collation.Charset {
+	case row.CharsetASCII, row.CharsetLatin1, row.CharsetUTF8MB3, row.CharsetUTF8MB4:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/ndb"
@@ -26,28 +24,16 @@ func (m *mapping) encode(v *ndb.Values, set []int, row reflect.Value) error {
 	return m.refuse(v, set, row, v.Err())
 }
 
-// refuse names the fields whose values their columns cannot store: all with
-// text that the character set lacks, else the first one of any other kind. first
-// is the error of the first bad value.
+// refuse names the fields whose values their columns cannot store. first is the
+// error of the first bad value.
 func (m *mapping) refuse(v *ndb.Values, set []int, row reflect.Value, first error) error {
 	broken := &models.ValidationError{}
-	var other *models.FieldError
 	for _, i := range set {
 		v.Reset()
 		m.put(v, i, row)
-		rule := brokenRule(v.Err())
-		if rule == "" {
-			continue
+		if rule := brokenRule(v.Err()); rule != "" {
+			broken.Fields = append(broken.Fields, columnrule.Broken(m.fields[i].property, rule))
 		}
-		f := columnrule.Broken(m.fields[i].property, rule)
-		if rule == columnrule.Charset {
-			broken.Fields = append(broken.Fields, f)
-		} else if other == nil {
-			other = &f
-		}
-	}
-	if len(broken.Fields) == 0 && other != nil {
-		broken.Fields = append(broken.Fields, *other)
 	}
 	if len(broken.Fields) == 0 {
 		return first
@@ -75,39 +61,6 @@ func brokenRule(err error) string {
 		return columnrule.Range
 	}
 	return ""
-}
-
-// fitting returns a value to compare a column with, as package ndb takes it.
-// A value that no row can have is not ok.
-func (m *mapping) fitting(v *ndb.Values, i int, value any) (fit any, ok bool, err error) {
-	c := m.columns[i]
-	fit, err = plain(c, value)
-	if err != nil {
-		return nil, false, fieldError(&m.fields[i], err)
-	}
-	text, isText := fit.(string)
-	if isText && !utf8.ValidString(text) {
-		return nil, false, nil
-	}
-	err = storable(v, c, fit)
-	if isText && errors.Is(err, ndb.ErrTooLong) && padsSpace(c) {
-		// The spaces at its end do not count.
-		fit = strings.TrimRight(text, " ")
-		err = storable(v, c, fit)
-	}
-	switch {
-	case err == nil:
-		return fit, true, nil
-	case brokenRule(err) != "":
-		return nil, false, nil
-	default:
-		return nil, false, err
-	}
-}
-
-func storable(v *ndb.Values, c *ndb.Column, value any) error {
-	v.Reset()
-	return v.Any(c, value).Err()
 }
 
 // padsSpace tells whether texts that differ in spaces at their end are equal in

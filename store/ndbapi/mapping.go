@@ -90,6 +90,8 @@ func (f *field) misfit(c *ndb.Column) string {
 	switch {
 	case !f.kind.fits(c):
 		return fmt.Sprintf("has the type %s, which field %s cannot hold", describeType(c), f.name)
+	case isText(c) && !c.EncodesText():
+		return fmt.Sprintf("has text in collation %d: this road knows the character sets ascii, latin1, utf8mb3 and utf8mb4", c.Charset)
 	case f.key && !c.PrimaryKey:
 		return "is no part of the primary key"
 	case !f.key && c.PrimaryKey:
@@ -98,6 +100,10 @@ func (f *field) misfit(c *ndb.Column) string {
 		return fmt.Sprintf("allows NULL, which field %s cannot hold", f.name)
 	}
 	return ""
+}
+
+func isText(c *ndb.Column) bool {
+	return c.Type == "Char" || c.Type == "Varchar" || c.Type == "Longvarchar"
 }
 
 // collationBinary is the number of the collation of what is no text. ENUM and SET

@@ -35,6 +35,7 @@ func TestTable_DoesNotFit_UnavailableWithTheReason(t *testing.T) {
 		"text for a date":         {"ended DATE", "ended VARCHAR(10)", "column ended has the type Varchar, which field Ended cannot hold"},
 		"text in a binary column": {"first VARCHAR(64)", "first VARBINARY(64)", "column first has the type Varbinary, which field First cannot hold"},
 		"a BLOB":                  {"last VARCHAR(64)", "last TEXT", "column last has the type Text"},
+		"an unknown text":         {"last VARCHAR(64)", "last VARCHAR(64) COLLATE latin2_general_ci", "column last has text in collation 9: this road knows the character sets"},
 		"a number that is text":   {"department INT NOT NULL DEFAULT 1", "department VARCHAR(9) NOT NULL", "column department has the type Varchar"},
 		"NULL without a place":    {"department INT NOT NULL DEFAULT 1", "department INT", "column department allows NULL, which field Department cannot hold"},
 		"another primary key":     {"id BIGINT NOT NULL PRIMARY KEY", "id BIGINT NOT NULL, no INT NOT NULL PRIMARY KEY", "column id is no part of the primary key"},
@@ -106,7 +107,7 @@ func wantAllOperations(t *testing.T, s *ndbapi.Store, id int64) {
 	must(t, err)
 	_, err = s.Patch(ctx, id, patchOf(t, full(t, id), "ended"), store.PatchOptions{ReturnRow: true})
 	must(t, err)
-	_, err = s.List(ctx, models.EmployeeQuery{Matches: []models.Match{{Property: property(t, "city"), Value: "London"}}, Limit: 5})
+	_, err = s.List(ctx, models.EmployeeQuery{Filter: models.Compare(property(t, "city"), models.OpEqual, "London"), Limit: 5})
 	must(t, err)
 	_, err = s.List(ctx, models.EmployeeQuery{Limit: 5})
 	must(t, err)
@@ -135,7 +136,7 @@ func TestTable_MadeAnewWithAnotherDefinition_GoesOn(t *testing.T) {
 			return absent(err)
 		},
 		"list by city": func(t *testing.T, s *ndbapi.Store) error {
-			_, err := s.List(ctx, models.EmployeeQuery{Matches: []models.Match{{Property: property(t, "city"), Value: "London"}}, Limit: 1})
+			_, err := s.List(ctx, models.EmployeeQuery{Filter: models.Compare(property(t, "city"), models.OpEqual, "London"), Limit: 1})
 			return err
 		},
 	} {
