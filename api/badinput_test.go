@@ -179,7 +179,7 @@ func (b *bench) all() map[int64]models.Employee {
 		b.t.Fatal(err)
 	}
 	byID := map[int64]models.Employee{}
-	for _, e := range rows {
+	for _, e := range rows.Employees {
 		byID[e.ID] = e
 	}
 	return byID

@@ -39,7 +39,7 @@ func (s *server) batching(h handler) http.HandlerFunc {
 			// Some writers of tests have no connection; every real one can do it.
 			_ = http.NewResponseController(x.w).SetWriteDeadline(deadline.Add(batchAnswerTime))
 		}
-		for _, name := range []string{idempotencyHeader, "If-Match", "If-None-Match"} {
+		for _, name := range []string{"If-Match", "If-None-Match"} {
 			if _, given := x.r.Header[name]; given {
 				return refuseHeader(name, "unsupported", "is not for batches")
 			}
@@ -53,7 +53,7 @@ func (s *server) batching(h handler) http.HandlerFunc {
 
 // writeBatch adapts what is done with the body of a batch that writes.
 func (s *server) writeBatch(newBody func() *batchBody, h func(x *exchange, b *batchBody, rows batchRows, minimal bool) error) http.HandlerFunc {
-	return s.batching(func(x *exchange) error {
+	return s.batching(s.once(func(x *exchange) error {
 		if err := chooseWriting(x); err != nil {
 			return err
 		}
@@ -64,14 +64,18 @@ func (s *server) writeBatch(newBody func() *batchBody, h func(x *exchange, b *ba
 		if err := b.read(s, x, lease); err != nil {
 			return err
 		}
+		if x.once != nil && (b.partial || b.chunk > 0) {
+			return refuseHeader(idempotencyHeader, "unsupported", "is for batches that are one transaction: leave out partial and chunk")
+		}
 		return h(x, b, x.batchRows(), minimal)
-	})
+	}))
 }
 
 // batchRows is a road for batches. Their writes are as durable as was asked once
 // settle was called after them.
 type batchRows struct {
 	store.Batches
+	once   store.Idempotency
 	settle func(ctx context.Context) error
 }
 
@@ -80,7 +84,7 @@ func (x *exchange) batchRows() batchRows {
 	if d, ok := road.(*durableStore); ok {
 		road, settle = d.Employees, func(ctx context.Context) error { return d.settle(ctx, nil) }
 	}
-	return batchRows{Batches: road.(store.Batches), settle: settle}
+	return batchRows{Batches: road.(store.Batches), once: road.(store.Idempotency), settle: settle}
 }
 
 // batchGet reads the body before a second road is asked for comparison, which
@@ -145,7 +149,7 @@ func (s *server) batchCreate(x *exchange, b *batchBody, rows batchRows, minimal 
 // assigned is taken, those from there on are assigned anew.
 func (s *server) createAll(x *exchange, rows batchRows, b *batchBody, first, end int) error {
 	for range maxIDTries {
-		err := rows.CreateAll(x.ctx, b.employees[first:end])
+		err := s.createOnce(x, rows, b, first, end)
 		failed, ok := errors.AsType[*store.BatchError](err)
 		if !ok || !errors.Is(err, store.ErrConflict) {
 			return err
@@ -209,8 +213,14 @@ func (s *server) batchUpdate(x *exchange, b *batchBody, rows batchRows, minimal 
 			return rows.PatchEach(x.ctx, b.updates, !minimal)
 		})
 	}
+	if x.once != nil {
+		minimal = minimalOnce(x)
+	}
 	var patched []models.Employee
 	err := s.writeChunks(x, b, rows, func(first, end int) error {
+		if x.once != nil {
+			return s.onceBefore(x, b, rows.once.PatchAllOnce(x.ctx, b.updates, x.kept(b.onceReply())))
+		}
 		some, err := rows.PatchAll(x.ctx, b.updates[first:end], !minimal)
 		patched = append(patched, some...)
 		return err
@@ -227,7 +237,12 @@ func (s *server) batchDelete(x *exchange, b *batchBody, rows batchRows, _ bool) 
 			return rows.DeleteEach(x.ctx, b.ids)
 		})
 	}
-	err := s.writeChunks(x, b, rows, func(first, end int) error { return rows.DeleteAll(x.ctx, b.ids[first:end]) })
+	err := s.writeChunks(x, b, rows, func(first, end int) error {
+		if x.once != nil {
+			return s.onceBefore(x, b, rows.once.DeleteAllOnce(x.ctx, b.ids, x.kept(b.onceReply())))
+		}
+		return rows.DeleteAll(x.ctx, b.ids[first:end])
+	})
 	if err != nil {
 		return err
 	}

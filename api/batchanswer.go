@@ -182,9 +182,15 @@ func (b *batchBody) problem(x *exchange, first, end int, err error) error {
 	switch {
 	case isNotOnDisk(err):
 		p.Detail = "all items are written in the memory of the data nodes, but not known to be on disk; do not repeat the batch, it is done"
+		if x.once != nil {
+			p.Detail = "all items are written in the memory of the data nodes, but not known to be on disk; " + waitOnAgain
+		}
 	case p.Code == codeOutcomeUnknown:
 		p.Uncertain = end - first
 		p.Detail = fmt.Sprintf("the items %d to %d are all written, or none of them: read one to see; those before them are written, those behind are not", first, end-1)
+		if x.once != nil {
+			p.Detail = "all items are written, or none of them: " + resolveAgain
+		}
 	case p.Code == codeBatchTooLarge:
 		tooLarge, _ := errors.AsType[*store.BatchTooLargeError](err)
 		p.addLimit(x.road, tooLarge, done)

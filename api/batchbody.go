@@ -74,8 +74,11 @@ func (b *batchBody) read(s *server, x *exchange, lease *itemLease) error {
 	}
 	x.limitBody()
 	b.broken, b.lease = map[int][]fault{}, lease
-	dec := jsontext.NewDecoder(http.MaxBytesReader(x.w, x.r.Body, s.maxBatchBytes))
-	if err := b.decode(dec); err != nil {
+	body := io.Reader(http.MaxBytesReader(x.w, x.r.Body, s.maxBatchBytes))
+	if x.once != nil {
+		body = x.once.summing(body)
+	}
+	if err := b.decode(jsontext.NewDecoder(body)); err != nil {
 		return unreadable(err)
 	}
 	x.bodyRead = true

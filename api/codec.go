@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +35,7 @@ func (s *server) readBody(x *exchange, types ...string) ([]byte, error) {
 	case err == nil:
 		x.bodyRead = true
 		if x.once != nil {
-			x.once.bodySum = sha256.Sum256(body)
+			x.once.bodySum.Write(body)
 		}
 		return body, nil
 	case errors.As(err, &tooLarge):

@@ -22,6 +22,7 @@ const (
 	codeIncompleteBody        code = "incomplete_body"
 	codeInvalidParameter      code = "invalid_parameter"
 	codeInvalidHeader         code = "invalid_header"
+	codeOrderUnsupported      code = "order_unsupported"
 	codeUnknownBackend        code = "unknown_backend"
 	codeDurabilityUnavailable code = "durability_unavailable"
 	codeInvalidValue          code = "invalid_value"
@@ -60,6 +61,7 @@ var codes = map[code]struct {
 	codeIncompleteBody:        {http.StatusBadRequest, "The body ended early"},
 	codeInvalidParameter:      {http.StatusBadRequest, "A parameter is wrong"},
 	codeInvalidHeader:         {http.StatusBadRequest, "A header is wrong"},
+	codeOrderUnsupported:      {http.StatusBadRequest, "The backend cannot keep the order"},
 	codeUnknownBackend:        {http.StatusBadRequest, "There is no such backend"},
 	codeDurabilityUnavailable: {http.StatusBadRequest, "The backend cannot tell when a write is on disk"},
 	codeInvalidValue:          {http.StatusBadRequest, "The database cannot store a value"},
@@ -96,6 +98,7 @@ type fault struct {
 	Pointer   *string `json:"pointer,omitempty"` // JSON pointer into the body; "" is all of it
 	Parameter string  `json:"parameter,omitempty"`
 	Header    string  `json:"header,omitempty"`
+	Position  int     `json:"position,omitzero"` // in the parameter, in characters from 1
 	Code      string  `json:"code"`
 	Detail    string  `json:"detail"`
 }
@@ -183,6 +186,9 @@ func toProblem(err error) *problem {
 		return newProblem(codePreconditionFailed, "the employee is not there, or is, or has another ETag than If-Match or If-None-Match asks; read it again")
 	case errors.Is(err, store.ErrInvalid):
 		return invalidProblem(err)
+	case errors.Is(err, store.ErrOrderUnsupported):
+		return newProblem(codeOrderUnsupported, "this backend does not know how the collation of a text column orders; "+
+			"choose another backend, or another order")
 	case errors.Is(err, store.ErrKeyInUse):
 		return newProblem(codeKeyInUse, "it has not ended within the deadline of this one, for which nothing was done; try again to get its answer").
 			withHeader("Retry-After", retryAfterSeconds)

@@ -38,7 +38,7 @@ var exportEndPrefix = []byte(`{"complete":`)
 
 // exportOptions are what a request asks of an export.
 type exportOptions struct {
-	matches   []models.Match
+	filter    models.Filter
 	mediaType string
 	encoding  string
 	end       bool // NDJSON ends with a line that says whether all is there
@@ -88,6 +88,7 @@ func (o *exportOptions) parseQuery(rawQuery string) error {
 		return newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
 	}
 	var faults []fault
+	var matches []models.Filter
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name][0]
 		switch {
@@ -102,9 +103,10 @@ func (o *exportOptions) parseQuery(rawQuery string) error {
 			if err != nil {
 				faults = append(faults, parameterFault(name, "invalid", err.Error()))
 			}
-			o.matches = append(o.matches, match)
+			matches = append(matches, match)
 		}
 	}
+	o.filter = models.And(matches...)
 	if len(faults) > 0 {
 		return newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
 	}
@@ -139,7 +141,8 @@ func (e *exporter) prepareHeader() {
 func (e *exporter) page(ctx context.Context, after int64) ([]models.Employee, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.s.requestTimeout)
 	defer cancel()
-	return e.rows.List(ctx, models.EmployeeQuery{Matches: e.opts.matches, AfterID: after, Limit: exportPageRows})
+	page, err := e.rows.List(ctx, models.EmployeeQuery{Filter: e.opts.filter, After: models.Cursor{after}, Limit: exportPageRows})
+	return page.Employees, err
 }
 
 // readPages sends all pages but the first to out. What fails because the road

@@ -229,19 +229,21 @@ type pagesStore struct {
 	before func(ctx context.Context, q models.EmployeeQuery) error // of each page; may be nil
 }
 
-func (p *pagesStore) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
+func (p *pagesStore) List(ctx context.Context, q models.EmployeeQuery) (models.EmployeePage, error) {
 	if p.before != nil {
 		if err := p.before(ctx, q); err != nil {
-			return nil, err
+			return models.EmployeePage{}, err
 		}
 	}
-	page := make([]models.Employee, min(int64(q.Limit), p.last-q.AfterID))
+	page := make([]models.Employee, min(int64(q.Limit), p.last-afterID(q)))
 	for i := range page {
-		id := q.AfterID + int64(i) + 1
+		id := afterID(q) + int64(i) + 1
 		page[i] = models.Employee{ID: id, First: textPtr(fmt.Sprint("First ", id)), City: textPtr("Trondheim"), Started: datePtr("2020-01-02"), Department: 1}
 	}
-	return page, nil
+	return models.EmployeePage{Employees: page}, nil
 }
+
+func afterID(q models.EmployeeQuery) int64 { return q.After[0].(int64) }
 
 func newPagesBench(t *testing.T, p *pagesStore, opts Options) *streamBench {
 	t.Helper()
@@ -308,7 +310,7 @@ func TestExport_ThatFails_IsNoWholeOne(t *testing.T) {
 func TestExport_OfAClientThatLeaves_Ends(t *testing.T) {
 	reading := make(chan struct{})
 	b := newPagesBench(t, &pagesStore{last: 1 << 40, before: func(ctx context.Context, q models.EmployeeQuery) error {
-		if q.AfterID == 0 {
+		if afterID(q) == 0 {
 			return nil
 		}
 		close(reading)
@@ -378,7 +380,7 @@ func TestExport_OfAClientThatReadsSlowly(t *testing.T) {
 func TestExport_EndsWhenTheGatewayStops(t *testing.T) {
 	var b *streamBench
 	b = newPagesBench(t, &pagesStore{last: 1 << 40, before: func(_ context.Context, q models.EmployeeQuery) error {
-		if q.AfterID == 2*exportPageRows {
+		if afterID(q) == 2*exportPageRows {
 			close(b.stop)
 		}
 		return nil

@@ -68,7 +68,7 @@ func FuzzParseListParameters(f *testing.F) {
 			}
 			return
 		}
-		if p.pageSize < 1 || p.pageSize > maxPageSize || p.query.AfterID < 0 {
+		if p.query.Limit < 0 || p.query.Limit > maxPageSize || p.query.Limit == 0 && !p.count {
 			t.Fatalf("got %+v", p)
 		}
 	})

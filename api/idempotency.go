@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -25,8 +27,11 @@ const (
 // once is what a request with an idempotency key has to keep its answer by.
 type once struct {
 	key     []byte
-	bodySum [sha256.Size]byte // of the body, once it was read
+	bodySum hash.Hash // of the body, once it was read
 }
+
+// summing is the body, of which what is read is summed up.
+func (o *once) summing(body io.Reader) io.Reader { return io.TeeReader(body, o.bodySum) }
 
 // once adapts a handler that writes in one transaction: of the requests with the
 // same Idempotency-Key it writes for one, and all others get that one's answer.
@@ -50,10 +55,15 @@ func (s *server) once(h handler) handler {
 			return fmt.Errorf("%w: %w", store.ErrKeyInUse, x.ctx.Err())
 		}
 		defer leave()
-		x.once = &once{key: []byte(key)}
+		x.once = &once{key: []byte(key), bodySum: sha256.New()}
 		err = h(x)
 		if answered, ok := errors.AsType[*store.AnsweredError](err); ok {
-			return s.replay(x, &answered.Answer)
+			r, err := s.answeredBefore(x, &answered.Answer)
+			if err != nil {
+				return err
+			}
+			x.reply(r)
+			return nil
 		}
 		return explainOnce(err)
 	}
@@ -118,35 +128,38 @@ func (x *exchange) requestSum() []byte {
 	sum := sha256.New()
 	// Neither of these has a line feed in it.
 	fmt.Fprintf(sum, "%s\n%s\n%s\n", x.r.Method, x.r.URL.RequestURI(), x.w.Header().Get("Preference-Applied"))
-	sum.Write(x.once.bodySum[:])
+	sum.Write(x.once.bodySum.Sum(nil))
 	return hex.AppendEncode(nil, sum.Sum(nil))
 }
 
-// replay answers with what is kept, where that is the answer of this request.
-func (s *server) replay(x *exchange, kept *models.KeptAnswer) error {
+// answeredBefore is the reply that is kept, where that is the one to this request.
+func (s *server) answeredBefore(x *exchange, kept *models.KeptAnswer) (*reply, error) {
 	if !kept.Answers(&models.KeptAnswer{Request: x.requestSum()}) {
-		return newProblem(codeKeyReused, "this key was used for another request: another path, body or Prefer; nothing was done")
+		return nil, newProblem(codeKeyReused, "this key was used for another request: another path, body or Prefer; nothing was done")
 	}
 	r, err := decodeReply(kept.Answer)
 	if err != nil {
-		return fmt.Errorf("the answer kept under the key: %w", err)
+		return nil, fmt.Errorf("the answer kept under the key: %w", err)
 	}
 	x.w.Header().Set(replayedHeader, "true")
 	s.metrics.replays.WithLabelValues(x.road).Inc()
-	x.reply(r)
-	return nil
+	return r, nil
 }
+
+// What to do after a failure that leaves questions.
+const (
+	waitOnAgain  = "send the same request with the same " + idempotencyHeader + " again to wait on: it is not done twice"
+	resolveAgain = "send the same request with the same " + idempotencyHeader + " again: if it was done you get its answer, and if not it is done then"
+)
 
 // explainOnce says of a failure that leaves questions what a key is good for. The
 // cause stays.
 func explainOnce(err error) error {
 	switch _, notOnDisk := errors.AsType[*notOnDiskError](err); {
 	case notOnDisk:
-		return fmt.Errorf("%w: %w", newProblem(codeNotDurableYet, "the write is committed in the memory of the data nodes, but not known to be on disk; "+
-			"send the same request with the same "+idempotencyHeader+" again to wait on: it is not done twice"), err)
+		return fmt.Errorf("%w: %w", newProblem(codeNotDurableYet, "the write is committed in the memory of the data nodes, but not known to be on disk; "+waitOnAgain), err)
 	case errors.Is(err, store.ErrUnknownOutcome):
-		return fmt.Errorf("%w: %w", newProblem(codeOutcomeUnknown, "send the same request with the same "+idempotencyHeader+
-			" again: if it was done you get its answer, and if not it is done then"), err)
+		return fmt.Errorf("%w: %w", newProblem(codeOutcomeUnknown, resolveAgain), err)
 	default:
 		return err
 	}

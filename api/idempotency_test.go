@@ -28,22 +28,29 @@ type onceHook struct {
 	memstore.Store
 	hook func(ctx context.Context, create func() error) error // nil: create
 	late bool                                                 // it may create after the deadline
-	made int                                                  // calls of CreateOnce
+	made int                                                  // calls that create
 	wait func(ctx context.Context) error                      // WaitDurable; nil: at once
 	disk int                                                  // calls of it
 }
 
 func (s *onceHook) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
+	return s.run(ctx, func(ctx context.Context) error { return s.Store.CreateOnce(ctx, e, a) })
+}
+
+func (s *onceHook) CreateAllOnce(ctx context.Context, employees []models.Employee, a models.KeptAnswer) error {
+	return s.run(ctx, func(ctx context.Context) error { return s.Store.CreateAllOnce(ctx, employees, a) })
+}
+
+func (s *onceHook) run(ctx context.Context, create func(ctx context.Context) error) error {
 	s.made++
 	createCtx := ctx
 	if s.late {
 		createCtx = context.WithoutCancel(ctx)
 	}
-	create := func() error { return s.Store.CreateOnce(createCtx, e, a) }
 	if s.hook != nil {
-		return s.hook(ctx, create)
+		return s.hook(ctx, func() error { return create(createCtx) })
 	}
-	return create()
+	return create(createCtx)
 }
 
 func (s *onceHook) WaitDurable(ctx context.Context) error {

@@ -148,8 +148,8 @@ func (b *streamBench) stored() map[int64]models.Employee {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	byID := make(map[int64]models.Employee, len(all))
-	for _, e := range all {
+	byID := make(map[int64]models.Employee, len(all.Employees))
+	for _, e := range all.Employees {
 		byID[e.ID] = e
 	}
 	return byID

@@ -219,8 +219,8 @@ func TestImport_OfAClientThatLeaves(t *testing.T) {
 		t.Errorf("the import ended after %v", took)
 	}
 	all, err := m.List(t.Context(), models.EmployeeQuery{Limit: 1000})
-	if err != nil || len(all) != 100 {
-		t.Errorf("got %d rows, %v; want those of whole lines", len(all), err)
+	if err != nil || len(all.Employees) != 100 {
+		t.Errorf("got %d rows, %v; want those of whole lines", len(all.Employees), err)
 	}
 }
 

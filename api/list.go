@@ -1,19 +1,22 @@
 package api
 
 import (
-	"encoding/base64"
-	"encoding/binary"
+	"cmp"
+	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
 )
 
 const (
@@ -23,8 +26,9 @@ const (
 
 // employeePage is the answer of a list.
 type employeePage struct {
-	Employees     []models.Employee `json:"employees"`
-	NextPageToken string            `json:"next_page_token,omitempty"`
+	Employees     any    `json:"employees"` // []models.Employee or []maskedEmployee
+	NextPageToken string `json:"next_page_token,omitempty"`
+	Total         *int64 `json:"total,omitempty"`
 }
 
 func (s *server) listEmployees(x *exchange) error {
@@ -32,81 +36,131 @@ func (s *server) listEmployees(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	// One more than asked for tells whether there is a next page.
-	p.query.Limit = p.pageSize + 1
+	if p.explain {
+		return explainList(x, p)
+	}
 	done := x.timed()
-	found, err := x.store.List(x.ctx, p.query)
+	page, err := p.ask(x)
 	done()
 	if err != nil {
-		return err
-	}
-	page := employeePage{Employees: found}
-	if len(found) > p.pageSize {
-		page.Employees = found[:p.pageSize]
-		page.NextPageToken = pageToken{after: found[p.pageSize-1].ID, query: p.queryHash}.String()
+		return p.refused(err)
 	}
 	x.w.Header().Set("Cache-Control", "private, no-cache")
 	return x.json(http.StatusOK, page)
 }
 
+// ask reads the page, and counts where that is wanted.
+func (p *listParameters) ask(x *exchange) (employeePage, error) {
+	found := models.EmployeePage{Employees: []models.Employee{}}
+	var page employeePage
+	var err error
+	if p.query.Limit > 0 {
+		if found, err = x.store.List(x.ctx, p.query); err != nil {
+			return page, err
+		}
+	}
+	if p.count {
+		total, err := queriesOf(x).Count(x.ctx, p.query.Filter)
+		if err != nil {
+			return page, err
+		}
+		page.Total = &total
+	}
+	page.Employees = masked(found.Employees, p.query.Fields)
+	if found.Next != nil {
+		page.NextPageToken = newPageToken(&p.query, found.Next)
+	}
+	return page, nil
+}
+
+// queriesOf finds what every backend has beside the calls of x.store.
+func queriesOf(x *exchange) store.Queries { return x.store.(store.Queries) }
+
+// refused names the parameter that a road cannot serve.
+func (p *listParameters) refused(err error) error {
+	var invalid *models.ValidationError
+	switch {
+	case errors.Is(err, store.ErrInvalid) && errors.As(err, &invalid):
+		parameter, f := "page_token", invalid.Fields[0]
+		if p.hasFilter {
+			parameter = "filter"
+		}
+		return newProblem(codeInvalidParameter, "each entry of errors names a parameter",
+			parameterFault(parameter, f.Rule, fmt.Sprintf("text that %s is compared with by <, <=, > or >= %s", f.Property, f.Message)))
+	default:
+		return err
+	}
+}
+
 // listParameters are the query parameters of a list.
 type listParameters struct {
-	query     models.EmployeeQuery
-	pageSize  int
-	queryHash uint64 // of what selects and orders, so that a page token fits one query
+	query          models.EmployeeQuery // its Limit is 0 where only the count is wanted
+	hasFilter      bool
+	count, explain bool
 }
 
 // parseListParameters reads all parameters and returns a problem that names
 // every wrong one.
-func parseListParameters(rawQuery string) (listParameters, error) {
-	p := listParameters{pageSize: defaultPageSize}
+func parseListParameters(rawQuery string) (*listParameters, error) {
+	p := &listParameters{query: models.EmployeeQuery{Limit: defaultPageSize}}
 	values, err := url.ParseQuery(rawQuery)
 	if err != nil {
-		return p, newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
+		return nil, newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
 	}
 	var faults []fault
-	var token string
-	hash := fnv.New64a()
+	var conditions []models.Filter
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name == "" {
+			return nil, newProblem(codeInvalidParameter, "a parameter has no name")
+		}
 		if len(values[name]) > 1 {
 			faults = append(faults, parameterFault(name, "repeated", "must be given once"))
 			continue
 		}
-		value := values[name][0]
-		var err error
-		switch name {
-		case "page_size":
-			p.pageSize, err = parsePageSize(value)
-		case "page_token":
-			token = value
-		case "order_by":
-			if value != "id" && value != "id asc" {
-				err = errText("must be id")
-			}
-		case "":
-			return p, newProblem(codeInvalidParameter, "a parameter has no name")
-		default:
-			var match models.Match
-			match, err = parseMatch(name, value)
-			p.query.Matches = append(p.query.Matches, match)
-			fmt.Fprintf(hash, "%q=%q;", name, value)
-		}
+		condition, err := p.read(name, values[name][0])
 		if err != nil {
-			faults = append(faults, parameterFault(name, "invalid", err.Error()))
+			faults = append(faults, faultOf(name, err))
+		}
+		conditions = append(conditions, condition)
+	}
+	p.query.Filter = models.And(conditions...).Normal()
+	if token := values.Get("page_token"); token != "" && len(faults) == 0 {
+		if p.query.After, err = parsePageToken(&p.query, token); err != nil {
+			faults = append(faults, faultOf("page_token", err))
 		}
 	}
-	p.queryHash = hash.Sum64()
-	if token != "" {
-		after, err := parsePageToken(token, p.queryHash)
-		if err != nil && len(faults) == 0 {
-			faults = append(faults, parameterFault("page_token", "invalid", err.Error()))
-		}
-		p.query.AfterID = after
+	if p.query.Limit == 0 && !p.count && !slices.ContainsFunc(faults, func(f fault) bool { return f.Parameter == "page_size" }) {
+		faults = append(faults, faultOf("page_size", errPageSize))
 	}
 	if len(faults) > 0 {
-		return p, newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
+		slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.Parameter, b.Parameter) })
+		return nil, newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
 	}
 	return p, nil
+}
+
+// read takes one parameter, and returns the condition on employees that it is,
+// if it is one.
+func (p *listParameters) read(name, value string) (condition models.Filter, err error) {
+	switch name {
+	case "filter":
+		p.hasFilter = true
+		return parseFilter(value)
+	case "order_by":
+		p.query.Order, err = parseOrder(value)
+	case "fields":
+		p.query.Fields, err = parseFields(value)
+	case "page_size":
+		p.query.Limit, err = parsePageSize(value)
+	case "page_token": // once all that it belongs to is known
+	case "count":
+		p.count, err = parseBool(value)
+	case "explain":
+		p.explain, err = parseBool(value)
+	default:
+		return parseMatch(name, value)
+	}
+	return condition, err
 }
 
 // errText is what is wrong with a parameter, for the client.
@@ -114,23 +168,118 @@ type errText string
 
 func (e errText) Error() string { return string(e) }
 
+func faultOf(parameter string, err error) fault {
+	var inFilter *filterFault
+	if errors.As(err, &inFilter) {
+		f := parameterFault(parameter, inFilter.code, inFilter.Error())
+		f.Position = inFilter.position
+		return f
+	}
+	return parameterFault(parameter, "invalid", err.Error())
+}
+
+var errPageSize = errText(fmt.Sprintf("must be an integer from 1 to %d; with count=true, 0 asks for no page", maxPageSize))
+
 func parsePageSize(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxPageSize || strconv.Itoa(n) != text {
-		return 0, errText(fmt.Sprintf("must be an integer from 1 to %d", maxPageSize))
+	if err != nil || n < 0 || n > maxPageSize || strconv.Itoa(n) != text {
+		return 0, errPageSize
 	}
 	return n, nil
 }
 
+func parseBool(text string) (bool, error) {
+	if text != "true" && text != "false" {
+		return false, errText("must be true or false")
+	}
+	return text == "true", nil
+}
+
+// parseOrder reads properties, each with asc or desc, separated by commas.
+func parseOrder(text string) ([]models.Order, error) {
+	var order []models.Order
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		words := strings.Fields(part)
+		if len(words) < 1 || len(words) > 2 || len(words) == 2 && words[1] != "asc" && words[1] != "desc" {
+			return nil, errText("must be properties separated by commas, each alone or with asc or desc, as in city desc, last")
+		}
+		p, ok := models.EmployeeProperty(words[0])
+		if !ok {
+			return nil, errText(fmt.Sprintf("has no property %s; there are %s", filterToken{kind: tokenWord, text: words[0]}, propertyNames()))
+		}
+		if slices.ContainsFunc(order, func(o models.Order) bool { return o.Property == p }) {
+			return nil, errText("must name each property once; " + p.Name + " is there twice")
+		}
+		order = append(order, models.Order{Property: p, Descending: len(words) == 2 && words[1] == "desc"})
+	}
+	return order, nil
+}
+
+// parseFields reads names of properties, separated by commas.
+func parseFields(text string) ([]models.Property, error) {
+	wanted := map[string]bool{models.EmployeeKey.Name: true}
+	for part := range strings.SplitSeq(text, ",") {
+		name := strings.TrimSpace(part)
+		if _, ok := models.EmployeeProperty(name); !ok {
+			return nil, errText("must be properties separated by commas; there are " + propertyNames())
+		}
+		wanted[name] = true
+	}
+	var fields []models.Property
+	for _, p := range models.EmployeeProperties() {
+		if wanted[p.Name] {
+			fields = append(fields, p)
+		}
+	}
+	return fields, nil
+}
+
+// maskedEmployee is an employee of whom only some properties are shown.
+type maskedEmployee struct {
+	employee *models.Employee
+	fields   []models.Property
+}
+
+// masked is what is to be shown of employees; nil fields are all.
+func masked(employees []models.Employee, fields []models.Property) any {
+	if fields == nil {
+		return employees
+	}
+	shown := make([]maskedEmployee, len(employees))
+	for i := range employees {
+		shown[i] = maskedEmployee{&employees[i], fields}
+	}
+	return shown
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m maskedEmployee) MarshalJSON() ([]byte, error) {
+	text := []byte{'{'}
+	for i, p := range m.fields {
+		value, err := json.Marshal(p.Value(m.employee))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(strconv.AppendQuote(text, p.Name), ':'), value...)
+	}
+	return append(text, '}'), nil
+}
+
 // parseMatch reads a simple filter: the name of a property and the value that
 // it must equal.
-func parseMatch(name, text string) (models.Match, error) {
+func parseMatch(name, text string) (models.Filter, error) {
 	property, ok := models.EmployeeProperty(name)
 	if !ok {
-		return models.Match{}, errText("is not a parameter of this call")
+		return models.Filter{}, errText("is not a parameter of this call")
 	}
 	value, err := parseValue(property, text)
-	return models.Match{Property: property, Value: value}, err
+	return models.Compare(property, models.OpEqual, value), err
 }
 
 func parseValue(property models.Property, text string) (any, error) {
@@ -164,35 +313,4 @@ func parseInteger(text string, bits int) (int64, error) {
 		return 0, errText(fmt.Sprintf("must be an integer from %d to %d", -limit-1, limit))
 	}
 	return n, nil
-}
-
-// pageToken says where the next page begins and for which query.
-type pageToken struct {
-	after int64
-	query uint64
-}
-
-const (
-	pageTokenVersion  = 1
-	pageTokenSizeByte = 1 + 8 + 8
-)
-
-// String gives the opaque form.
-func (t pageToken) String() string {
-	raw := []byte{pageTokenVersion}
-	raw = binary.BigEndian.AppendUint64(raw, uint64(t.after))
-	raw = binary.BigEndian.AppendUint64(raw, t.query)
-	return base64.RawURLEncoding.EncodeToString(raw)
-}
-
-func parsePageToken(text string, query uint64) (after int64, err error) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) != pageTokenSizeByte || raw[0] != pageTokenVersion {
-		return 0, errText("is not a token that this service gave")
-	}
-	t := pageToken{int64(binary.BigEndian.Uint64(raw[1:])), binary.BigEndian.Uint64(raw[9:])}
-	if t.query != query || t.after < 0 {
-		return 0, errText("belongs to a list with other filters")
-	}
-	return t.after, nil
 }

@@ -17,6 +17,10 @@ type reply struct {
 	location string // empty: none
 	etag     string // empty: none
 	body     []byte // JSON; nil: none
+
+	// assigned are the ids that a batch has assigned, of which all of its answer
+	// follows; see assignedRuns. It is kept, and never sent.
+	assigned string
 }
 
 // reply sends it.
@@ -45,7 +49,11 @@ func (r *reply) headers() []replyHeader {
 func (r *reply) encode() []byte {
 	text := strconv.AppendInt(nil, int64(r.status), 10)
 	text = append(text, '\n')
-	for _, h := range r.headers() {
+	kept := r.headers()
+	if r.assigned != "" {
+		kept = append(kept, replyHeader{"Assigned", r.assigned})
+	}
+	for _, h := range kept {
 		text = fmt.Appendf(text, "%s: %s\n", h.name, h.value)
 	}
 	if r.body != nil {
@@ -79,6 +87,8 @@ func decodeReply(text []byte) (*reply, error) {
 			r.location = value
 		case "ETag":
 			r.etag = value
+		case "Assigned":
+			r.assigned = value
 		default:
 			return nil, errNoReply
 		}

@@ -44,8 +44,16 @@ func (c *crossed) Get(ctx context.Context, id int64) (models.Employee, error) {
 	return c.next().Get(ctx, id)
 }
 
-func (c *crossed) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
+func (c *crossed) List(ctx context.Context, q models.EmployeeQuery) (models.EmployeePage, error) {
 	return c.next().List(ctx, q)
+}
+
+func (c *crossed) Count(ctx context.Context, f models.Filter) (int64, error) {
+	return c.next().(store.Queries).Count(ctx, f)
+}
+
+func (c *crossed) Explain(ctx context.Context, q models.EmployeeQuery) (store.AccessPath, error) {
+	return c.next().(store.Queries).Explain(ctx, q)
 }
 
 func (c *crossed) Create(ctx context.Context, e models.Employee) error {

@@ -58,10 +58,10 @@ func TestRoads_WhatOneWrites_TheOtherReads(t *testing.T) {
 				t.Errorf("%T: got %v, want a conflict", reader, err)
 			}
 		}
-		city := models.EmployeeQuery{Limit: 10, Matches: []models.Match{{Property: property(t, "city"), Value: "OSLO"}}}
+		city := models.EmployeeQuery{Limit: 10, Filter: models.Compare(property(t, "city"), models.OpEqual, "OSLO")}
 		for _, road := range roads {
 			found, err := road.List(ctx, city)
-			if err != nil || len(found) != 3 {
+			if err != nil || len(found.Employees) != 3 {
 				t.Errorf("%T: got %v (%v), want three in Oslo", road, found, err)
 			}
 		}
@@ -416,9 +416,9 @@ func TestRoads_OtherCharacterSets(t *testing.T) {
 					}
 				}
 				for _, p := range []string{"first", "city"} { // without an index, and with one
-					q := models.EmployeeQuery{Limit: 10, Matches: []models.Match{{Property: property(t, p), Value: tt.find}}}
-					if found, err := road.List(ctx, q); err != nil || len(found) != tt.want {
-						t.Errorf("%T: %s = %q: got %d rows (%v), want %d", road, p, tt.find, len(found), err, tt.want)
+					q := models.EmployeeQuery{Limit: 10, Filter: models.Compare(property(t, p), models.OpEqual, tt.find)}
+					if found, err := road.List(ctx, q); err != nil || len(found.Employees) != tt.want {
+						t.Errorf("%T: %s = %q: got %d rows (%v), want %d", road, p, tt.find, len(found.Employees), err, tt.want)
 					}
 				}
 			}

@@ -33,8 +33,11 @@ func newDataset(c *Config) *dataset {
 	return d
 }
 
+// ownedIDs is how many IDs a run owns.
+const ownedIDs = 4_000_000_000
+
 // lastID is the greatest ID that a run may ever use.
-func (d *dataset) lastID() int64 { return d.first + 1_000_000_000_000 }
+func (d *dataset) lastID() int64 { return d.first + ownedIDs - 1 }
 
 // Errors that end a cell.
 var (
@@ -53,11 +56,11 @@ func (d *dataset) newID() (int64, error) {
 	return d.nextID.Add(1) - 1, nil
 }
 
-// leave says that the row was inserted.
-func (d *dataset) leave(id int64) {
+// leave says that the rows were inserted.
+func (d *dataset) leave(ids ...int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.left = append(d.left, id)
+	d.left = append(d.left, ids...)
 }
 
 // take gives a row to delete, the oldest, which is nobody else's from now on.
@@ -76,11 +79,20 @@ func (d *dataset) take() (int64, error) {
 	return id, nil
 }
 
-// doubt says that nobody knows whether the row is there.
-func (d *dataset) doubt(id int64) {
+// takeAll gives all rows that inserts have left, and forgets them.
+func (d *dataset) takeAll() []int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.doubtful = append(d.doubtful, id)
+	ids := d.left[d.head:]
+	d.left, d.head = nil, 0
+	return ids
+}
+
+// doubt says that nobody knows whether the rows are there.
+func (d *dataset) doubt(ids ...int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.doubtful = append(d.doubtful, ids...)
 }
 
 // leftRows is how many rows inserts have left.

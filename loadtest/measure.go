@@ -16,11 +16,12 @@ import (
 // beat is how often a running cell is looked at.
 const beat = 100 * time.Millisecond
 
-// measure runs one cell. The result is nil where nothing was measured.
-func (r *runner) measure(ctx context.Context, index int, c *cell) (*Cell, error) {
+// measure runs one cell. The result is nil where nothing was measured; reason is
+// why the cell was cut short.
+func (r *runner) measure(ctx context.Context, index int, c *cell) (result *Cell, reason, err error) {
 	sessions, err := openSessions(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("%s by %s: %w", c.workload.Name, c.road.Name, err)
+		return nil, nil, fmt.Errorf("%s by %s: %w", c.workload.Name, c.road.Name, err)
 	}
 	defer closeSessions(sessions)
 
@@ -44,7 +45,7 @@ func (r *runner) measure(ctx context.Context, index int, c *cell) (*Cell, error)
 		stop()
 	}
 	running.Wait()
-	return m.result(workers), died
+	return m.result(workers), span.cutReason(), died
 }
 
 func openSessions(ctx context.Context, c *cell) ([]target.Session, error) {
@@ -201,9 +202,6 @@ func (m *measurement) died() error {
 func (m *measurement) result(workers []*worker) *Cell {
 	measured := m.span.end() - m.span.warmup
 	if measured <= 0 {
-		if reason := m.span.cutReason(); reason != nil && !errors.Is(reason, errInterrupted) {
-			m.note(fmt.Sprintf("%s by %s with %d threads was not measured, it ended in the warm-up: %v", m.cell.workload.Name, m.cell.road.Name, m.cell.threads, reason))
-		}
 		return nil
 	}
 	c := m.cell

@@ -11,30 +11,59 @@ import (
 	"github.com/ndbgate/ndbgate/models"
 )
 
-// loaders is how many sessions write the data set, and remove it.
-const loaders = 16
+// What writes the data set and removes it.
+const (
+	loaders   = 8   // sessions
+	loadChunk = 250 // rows at once
+)
 
-// forEach calls do for all IDs, spread over sessions of the road, and returns the
-// first error, which ends all of it. What is told of the work goes to progress.
-func forEach(ctx context.Context, road Road, ids func(i int64) int64, n int64, told func(done int64), do func(context.Context, target.Session, int64) error) error {
+// ids are some rows by their IDs.
+type ids interface {
+	at(i int64) int64
+	len() int64
+}
+
+// idRange is rows one after the other.
+type idRange struct{ first, n int64 }
+
+func (r idRange) at(i int64) int64 { return r.first + i }
+func (r idRange) len() int64       { return r.n }
+
+// idList is any rows.
+type idList []int64
+
+func (l idList) at(i int64) int64 { return l[i] }
+func (l idList) len() int64       { return int64(len(l)) }
+
+// forEach calls do for some rows after the other, spread over sessions of the
+// first road, and returns the first error, which ends all of it.
+func (r *runner) forEach(ctx context.Context, road Road, doing string, rows ids, do func(context.Context, target.Session, []int64) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next, finished atomic.Int64
 	var running sync.WaitGroup
-	for range min(loaders, n) {
-		running.Go(func() { // ends after n IDs, or with the context
+	for range min(loaders, (rows.len()+loadChunk-1)/loadChunk) {
+		running.Go(func() { // ends with the rows, or with the context
 			session, err := road.Target.Open(ctx)
 			if err != nil {
 				cancel(err)
 				return
 			}
 			defer session.Close()
-			for i := next.Add(1) - 1; i < n && ctx.Err() == nil; i = next.Add(1) - 1 {
-				if err := do(ctx, session, ids(i)); err != nil {
-					cancel(fmt.Errorf("%s: row %d: %w", road.Name, ids(i), err))
+			for ctx.Err() == nil {
+				first := next.Add(loadChunk) - loadChunk
+				var some []int64
+				for i := first; i < min(first+loadChunk, rows.len()); i++ {
+					some = append(some, rows.at(i))
+				}
+				if len(some) == 0 {
 					return
 				}
-				told(finished.Add(1))
+				if err := do(ctx, session, some); err != nil {
+					cancel(fmt.Errorf("%s: rows from %d on: %w", road.Name, some[0], err))
+					return
+				}
+				r.told(doing, finished.Add(int64(len(some))), rows.len())
 			}
 		})
 	}
@@ -42,8 +71,8 @@ func forEach(ctx context.Context, road Road, ids func(i int64) int64, n int64, t
 	return context.Cause(ctx)
 }
 
-// retries and retryPause bound how often preparing tries a row again that a
-// loaded target has refused for now.
+// retries and retryPause bound how often preparing tries again what a loaded
+// target has refused for now.
 const (
 	retries    = 20
 	retryPause = 50 * time.Millisecond
@@ -64,10 +93,29 @@ func patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// put makes a row as the data set wants it, whatever was there.
+// putAll makes rows as the data set wants them, whatever was there.
+func (r *runner) putAll(ctx context.Context, session target.Session, some []int64) error {
+	rows := make([]models.Employee, len(some))
+	for i, id := range some {
+		rows[i] = row(r.data.seed, id)
+	}
+	if batches, ok := session.(target.Batches); ok {
+		err := patiently(ctx, func() error { return batches.InsertAll(ctx, rows) })
+		if err == nil || target.Kind(err) != target.Conflict {
+			return err
+		}
+	}
+	for i := range rows {
+		if err := patiently(ctx, func() error { return put(ctx, session, rows[i]) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func put(ctx context.Context, session target.Session, want models.Employee) error {
 	err := session.Insert(ctx, &want)
-	if target.Kind(err) != target.Conflict || err == nil {
+	if err == nil || target.Kind(err) != target.Conflict {
 		return err
 	}
 	var got models.Employee
@@ -88,13 +136,21 @@ func remove(ctx context.Context, session target.Session, id int64) error {
 	return nil
 }
 
+func removeAll(ctx context.Context, session target.Session, some []int64) error {
+	if batches, ok := session.(target.Batches); ok {
+		return patiently(ctx, func() error { return batches.DeleteAny(ctx, some) })
+	}
+	for _, id := range some {
+		if err := patiently(ctx, func() error { return remove(ctx, session, id) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // load writes the rows that stay, by the first road.
 func (r *runner) load(ctx context.Context) error {
-	first := r.data.first
-	return forEach(ctx, r.config.Targets[0], func(i int64) int64 { return first + i }, r.data.rows, r.told("loading rows", r.data.rows),
-		func(ctx context.Context, session target.Session, id int64) error {
-			return patiently(ctx, func() error { return put(ctx, session, row(r.data.seed, id)) })
-		})
+	return r.forEach(ctx, r.config.Targets[0], "making rows", idRange{r.data.first, r.data.rows}, r.putAll)
 }
 
 // fill inserts rows until that many are left to delete.
@@ -104,58 +160,43 @@ func (r *runner) fill(ctx context.Context, want int) error {
 		return nil
 	}
 	from := r.data.nextID.Add(n) - n
-	return forEach(ctx, r.config.Targets[0], func(i int64) int64 { return from + i }, n, r.told("inserting rows to delete", n),
-		func(ctx context.Context, session target.Session, id int64) error {
-			err := patiently(ctx, func() error { return put(ctx, session, row(r.data.seed, id)) })
-			if err == nil {
-				r.data.leave(id)
-			}
+	return r.forEach(ctx, r.config.Targets[0], "making rows to delete", idRange{from, n}, func(ctx context.Context, session target.Session, some []int64) error {
+		if err := r.putAll(ctx, session, some); err != nil {
+			r.data.doubt(some...)
 			return err
-		})
+		}
+		r.data.leave(some...)
+		return nil
+	})
 }
 
-// trim deletes rows that inserts have left until at most that many are there.
-func (r *runner) trim(ctx context.Context, most int) error {
-	n := int64(r.data.leftRows() - most)
-	if n <= 0 {
-		return nil
-	}
-	return forEach(ctx, r.config.Targets[0], func(int64) int64 { return 0 }, n, r.told("deleting rows", n),
-		func(ctx context.Context, session target.Session, _ int64) error {
-			id, err := r.data.take()
-			if err != nil {
-				return err
-			}
-			if err = patiently(ctx, func() error { return remove(ctx, session, id) }); err != nil {
-				r.data.doubt(id)
-			}
-			return err
-		})
+// trim deletes all rows that inserts have left.
+func (r *runner) trim(ctx context.Context) error {
+	left := idList(r.data.takeAll())
+	return r.forEach(ctx, r.config.Targets[0], "deleting rows", left, func(ctx context.Context, session target.Session, some []int64) error {
+		err := removeAll(ctx, session, some)
+		if err != nil {
+			r.data.doubt(some...)
+		}
+		return err
+	})
 }
 
 // clean deletes all that the run has written.
 func (r *runner) clean(ctx context.Context) error {
-	if err := r.trim(ctx, 0); err != nil {
+	if err := r.trim(ctx); err != nil {
 		return err
 	}
-	doubtful := r.data.takeDoubtful()
-	if err := r.removeAll(ctx, func(i int64) int64 { return doubtful[i] }, int64(len(doubtful))); err != nil || r.config.Keep {
+	if err := r.forEach(ctx, r.config.Targets[0], "deleting rows", idList(r.data.takeDoubtful()), removeAll); err != nil || r.config.Keep {
 		return err
 	}
-	return r.removeAll(ctx, func(i int64) int64 { return r.data.first + i }, r.data.rows)
-}
-
-func (r *runner) removeAll(ctx context.Context, ids func(int64) int64, n int64) error {
-	return forEach(ctx, r.config.Targets[0], ids, n, r.told("deleting rows", n),
-		func(ctx context.Context, session target.Session, id int64) error {
-			return patiently(ctx, func() error { return remove(ctx, session, id) })
-		})
+	return r.forEach(ctx, r.config.Targets[0], "deleting rows", idRange{r.data.first, r.data.rows}, removeAll)
 }
 
 // sweepStep is how many IDs are asked for at once.
 const sweepStep = 1000
 
-// sweep deletes rows in the run's range that an earlier run has left, where the
+// sweep deletes rows above the data set that an earlier run has left, where the
 // target can tell them.
 func (r *runner) sweep(ctx context.Context) error {
 	road := r.config.Targets[0]
@@ -169,16 +210,16 @@ func (r *runner) sweep(ctx context.Context) error {
 		return nil
 	}
 	for from := r.data.first + r.data.rows; ; {
-		ids, err := ranges.IDs(ctx, from, r.data.lastID(), sweepStep)
+		found, err := ranges.IDs(ctx, from, r.data.lastID(), sweepStep)
 		if err != nil {
-			return fmt.Errorf("%s: rows of earlier runs: %w", road.Name, err)
+			return fmt.Errorf("%s: look for rows of earlier runs: %w", road.Name, err)
 		}
-		if err := r.removeAll(ctx, func(i int64) int64 { return ids[i] }, int64(len(ids))); err != nil {
+		if err := r.forEach(ctx, road, "deleting rows of earlier runs", idList(found), removeAll); err != nil {
 			return err
 		}
-		if len(ids) < sweepStep {
+		if len(found) < sweepStep {
 			return nil
 		}
-		from = ids[len(ids)-1] + 1
+		from = found[len(found)-1] + 1
 	}
 }

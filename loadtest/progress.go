@@ -22,18 +22,14 @@ type Progress struct {
 	Left time.Duration
 }
 
-// toldEvery is how many rows go by between two messages.
-const toldEvery = 500
-
-// told returns what tells how many rows of n are done.
-func (r *runner) told(doing string, n int64) func(done int64) {
-	return func(done int64) {
-		if r.config.Progress != nil && (done%toldEvery == 0 || done == n) {
-			r.progressMu.Lock()
-			defer r.progressMu.Unlock()
-			r.config.Progress(Progress{Doing: doing, Done: done, All: n, Cell: len(r.report.Cells), Cells: len(r.cells)})
-		}
+// told tells how many rows of n are done.
+func (r *runner) told(doing string, done, n int64) {
+	if r.config.Progress == nil {
+		return
 	}
+	r.progressMu.Lock()
+	defer r.progressMu.Unlock()
+	r.config.Progress(Progress{Doing: doing, Done: done, All: n, Cell: len(r.report.Cells), Cells: len(r.cells)})
 }
 
 // tell tells how the cell is getting on.

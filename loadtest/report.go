@@ -21,9 +21,9 @@ type Report struct {
 	// EndedBy is "complete", or why the run ended before.
 	EndedBy string `json:"ended_by"`
 
-	Tool     Tool           `json:"tool"`
-	Host     Host           `json:"host"`
-	Settings Settings       `json:"settings"`
+	Tool     Tool     `json:"tool"`
+	Host     Host     `json:"host"`
+	Settings Settings `json:"settings"`
 	Target   any      `json:"target,omitempty"` // what the target tells of itself
 	Command  []string `json:"command,omitempty"`
 

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if len(cells) > maxCells {
 		return nil, fmt.Errorf("%d cells are more than %d: take fewer operations, threads or repeats", len(cells), maxCells)
 	}
-	r := &runner{config: c, data: newDataset(&c), cells: cells, report: newReport(&c)}
+	r := &runner{config: c, data: newDataset(&c), cells: cells, report: newReport(&c), rates: map[rateKey]float64{}}
 	err := r.run(ctx)
 	r.report.Ended = time.Now()
 	r.report.EndedBy = endedBy(ctx, err)
@@ -76,6 +76,7 @@ type runner struct {
 	cells  []cell
 	report *Report
 	began  time.Time
+	rates  map[rateKey]float64 // the best that was seen
 
 	progressMu sync.Mutex // one call of Config.Progress at a time
 }
@@ -120,17 +121,7 @@ func (r *runner) runCells(ctx context.Context) error {
 			return nil
 		}
 		c := &r.cells[i]
-		if err := r.prepare(ctx, c); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("prepare %s by %s: %w", c.workload.Name, c.road.Name, err)
-		}
-		result, err := r.measure(ctx, i, c)
-		if result != nil {
-			r.report.Cells = append(r.report.Cells, *result)
-		}
-		if err != nil {
+		if err := r.runCell(ctx, i, c); err != nil {
 			return err
 		}
 		if i+1 == len(r.cells) || r.cells[i+1].repeat != c.repeat {
@@ -138,6 +129,36 @@ func (r *runner) runCells(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// tries is how often a cell may begin whose rows to delete have run out.
+const tries = 3
+
+// runCell measures one cell. Where there were too few rows to delete, nobody knew
+// how fast the target is; now it is known better, and the cell begins again.
+func (r *runner) runCell(ctx context.Context, index int, c *cell) error {
+	for try := 1; ; try++ {
+		if err := r.prepare(ctx, c); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("prepare %s by %s: %w", c.workload.Name, c.road.Name, err)
+		}
+		result, reason, err := r.measure(ctx, index, c)
+		if errors.Is(reason, errNoRows) && try < tries {
+			r.rates[rateKey{c.road.Name, c.threads}] = 2 * r.expectedRate(c)
+			continue
+		}
+		switch {
+		case result != nil:
+			r.report.Cells = append(r.report.Cells, *result)
+			key := rateKey{c.road.Name, c.threads}
+			r.rates[key] = max(r.rates[key], result.Throughput)
+		case reason != nil && err == nil && ctx.Err() == nil:
+			r.note(fmt.Sprintf("%s by %s with %d threads was not measured: %v, in the warm-up", c.workload.Name, c.road.Name, c.threads, reason))
+		}
+		return err
+	}
 }
 
 // checkpoint keeps what there is, in case that the end is not reached.
@@ -161,7 +182,7 @@ func (r *runner) note(text string) {
 func (r *runner) prepare(ctx context.Context, c *cell) error {
 	w := &c.workload
 	if w.has(Insert) && !w.has(Delete) && r.data.leftRows() > r.data.maxLeft/2 {
-		if err := r.trim(ctx, 0); err != nil {
+		if err := r.trim(ctx); err != nil {
 			return err
 		}
 	}
@@ -175,32 +196,35 @@ func (r *runner) prepare(ctx context.Context, c *cell) error {
 		}
 	}
 	seconds := (r.config.Warmup + r.config.Duration).Seconds()
-	want := r.expectedRate(c) * seconds * 1.3 * float64(share) / float64(w.weight())
+	want := r.expectedRate(c) * seconds * spareRows * float64(share) / float64(w.weight())
 	if r.config.MaxOps > 0 {
 		want = min(want, float64(r.config.MaxOps))
 	}
 	return r.fill(ctx, min(int(want)+1, r.data.maxLeft))
 }
 
-// guessedRate is what a thread is expected to do in a second where nothing is
-// known.
-const guessedRate = 500
+// rateKey is what the rates of a run depend on most.
+type rateKey struct {
+	backend string
+	threads int
+}
+
+// What is expected where nothing is known, in operations in a second.
+const (
+	guessedRate    = 2000 // of a thread
+	mostGuessed    = 20_000
+	spareRows      = 1.3 // the rows to delete, against those expected to go
+	fastestGuessed = 1_000_000
+)
 
 // expectedRate is how many operations a cell may do in a second: by the fastest
-// of those like it.
+// by this road with so many threads.
 func (r *runner) expectedRate(c *cell) float64 {
 	if r.config.Rate > 0 {
 		return r.config.Rate
 	}
-	best := 0.0
-	for i := range r.report.Cells {
-		known := &r.report.Cells[i]
-		if known.Backend == c.road.Name && known.Threads == c.threads && known.Variant == c.variant && (known.Workload == c.workload.Name || known.Workload == string(Insert)) {
-			best = max(best, known.Throughput)
-		}
+	if rate := r.rates[rateKey{c.road.Name, c.threads}]; rate > 0 {
+		return min(rate, fastestGuessed)
 	}
-	if best == 0 {
-		best = float64(guessedRate * c.threads)
-	}
-	return best
+	return float64(min(guessedRate*c.threads, mostGuessed))
 }

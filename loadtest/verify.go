@@ -104,15 +104,16 @@ func (r *runner) countRows(ctx context.Context, road Road) (int64, error) {
 		return -1, nil
 	}
 	var found atomic.Int64
-	err = forEach(ctx, road, func(i int64) int64 { return r.data.first + i }, r.data.rows, r.told("counting rows by "+road.Name, r.data.rows),
-		func(ctx context.Context, session target.Session, id int64) error {
-			err := patiently(ctx, func() error { return session.Select(ctx, id, nil) })
-			switch {
-			case err == nil:
-				found.Add(1)
-			case target.Kind(err) == target.NotFound:
-			default:
-				return err
+	err = r.forEach(ctx, road, "counting rows by "+road.Name, idRange{r.data.first, r.data.rows},
+		func(ctx context.Context, session target.Session, some []int64) error {
+			for _, id := range some {
+				err := patiently(ctx, func() error { return session.Select(ctx, id, nil) })
+				switch {
+				case err == nil:
+					found.Add(1)
+				case target.Kind(err) != target.NotFound:
+					return err
+				}
 			}
 			return nil
 		})

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Date is a calendar date without time and without time zone. The zero value
-// is no date: it is what a stored 0000-00-00 reads as.
+// Date is a calendar date without time and without time zone. The zero value is
+// no date, and neither is what other programs can have stored, such as
+// 2020-05-00; see InCalendar.
 //
 // It keeps its parts apart, never a time.Time, so that no time zone can move
 // it to the day before.
@@ -31,6 +32,15 @@ func NewDate(year, month, day int) (Date, error) {
 		return Date{}, fmt.Errorf("%04d-%02d-%02d is not a date of the calendar", year, month, day)
 	}
 	return Date{int16(year), uint8(month), uint8(day)}, nil
+}
+
+// StoredDate returns what a column of dates holds, whether the calendar has it or
+// not. Parts that no column can hold give the zero value.
+func StoredDate(year, month, day int) Date {
+	if year < 0 || year > 9999 || month < 0 || month > 15 || day < 0 || day > 31 {
+		return Date{}
+	}
+	return Date{int16(year), uint8(month), uint8(day)}
 }
 
 func daysIn(year, month int) int {
@@ -67,17 +77,27 @@ func decimal(digits string) (int, bool) {
 	return n, true
 }
 
-// Year is 1..9999, or 0 for the zero value.
+// Year is 1..9999 of a date of the calendar.
 func (d Date) Year() int { return int(d.year) }
 
-// Month is 1..12, or 0 for the zero value.
+// Month is 1..12 of a date of the calendar.
 func (d Date) Month() int { return int(d.month) }
 
-// Day is 1..31, or 0 for the zero value.
+// Day is 1..31 of a date of the calendar.
 func (d Date) Day() int { return int(d.day) }
 
-// IsZero tells whether d is no date at all.
+// IsZero tells whether d is the zero value.
 func (d Date) IsZero() bool { return d == Date{} }
+
+// InCalendar tells whether d is a date at all.
+func (d Date) InCalendar() bool {
+	_, err := NewDate(int(d.year), int(d.month), int(d.day))
+	return err == nil
+}
+
+// Number is year, month and day as one number, as in 20200229; it orders as the
+// dates do.
+func (d Date) Number() int { return int(d.year)*10000 + int(d.month)*100 + int(d.day) }
 
 // Compare returns -1, 0 or +1 as d is before, on or after other.
 func (d Date) Compare(other Date) int {
@@ -118,8 +138,7 @@ func (d *Date) UnmarshalText(text []byte) error {
 func (d Date) Value() (driver.Value, error) { return d.String(), nil }
 
 // Scan implements sql.Scanner for what a driver gives for a DATE column when
-// it leaves dates as text. What is no date of the calendar (0000-00-00,
-// 2020-05-00: other programs can have stored it) becomes the zero value.
+// it leaves dates as text: also what is no date of the calendar.
 func (d *Date) Scan(src any) error {
 	var text string
 	switch src := src.(type) {
@@ -134,8 +153,7 @@ func (d *Date) Scan(src any) error {
 	if !ok {
 		return fmt.Errorf("%.20q is not a date of the form YYYY-MM-DD", text)
 	}
-	// The error says that it is no date of the calendar: the zero value.
-	*d, _ = NewDate(year, month, day)
+	*d = StoredDate(year, month, day)
 	return nil
 }
 

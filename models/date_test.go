@@ -80,20 +80,23 @@ func TestDate_JSON(t *testing.T) {
 func TestDate_Scan(t *testing.T) {
 	for _, c := range []struct {
 		src  any
-		want string // empty for the zero value
+		want string
+		is   bool // of the calendar
 	}{
-		{"2020-02-29", "2020-02-29"},
-		{[]byte("9999-12-31"), "9999-12-31"},
-		{"0000-00-00", ""},
-		{"2020-05-00", ""},
-		{"2020-02-31", ""},
+		{"2020-02-29", "2020-02-29", true},
+		{[]byte("9999-12-31"), "9999-12-31", true},
+		{"0000-00-00", "0000-00-00", false},
+		{"2020-05-00", "2020-05-00", false},
+		{"2020-00-17", "2020-00-17", false},
+		{"2020-02-31", "2020-02-31", false},
+		{"2020-99-31", "0000-00-00", false}, // which no column holds
 	} {
 		d := date(t, "1111-11-11")
 		if err := d.Scan(c.src); err != nil {
 			t.Errorf("%v: %v", c.src, err)
 		}
-		if c.want == "" && !d.IsZero() || c.want != "" && d.String() != c.want {
-			t.Errorf("%v: got %v, want %q", c.src, d, c.want)
+		if d.String() != c.want || d.InCalendar() != c.is {
+			t.Errorf("%v: got %v, of the calendar %v; want %q, %v", c.src, d, d.InCalendar(), c.want, c.is)
 		}
 	}
 	for _, src := range []any{nil, 20200229, "2020-02-29 00:00:00", "", []byte("x")} {

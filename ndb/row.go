@@ -186,6 +186,10 @@ func (r *Row) Time(i int) (time.Time, error) {
 // not in the calendar.
 type Date = row.Date
 
+// StoredDate is a value to compare DATE columns with that the calendar has not:
+// what others can have stored, as in 2020-05-00.
+type StoredDate = row.StoredDate
+
 // DateTime is what Any returns of a DATETIME column: a date and a clock without a
 // time zone.
 type DateTime = row.DateTime

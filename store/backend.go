@@ -11,6 +11,7 @@ import (
 // Backend is one road to the rows with its pool.
 type Backend interface {
 	Employees
+	Queries
 	Batches
 	Idempotency
 
@@ -63,8 +64,16 @@ func (u Unavailable) Get(context.Context, int64) (models.Employee, error) {
 }
 
 // List returns ErrUnavailable.
-func (u Unavailable) List(context.Context, models.EmployeeQuery) ([]models.Employee, error) {
-	return nil, u.err()
+func (u Unavailable) List(context.Context, models.EmployeeQuery) (models.EmployeePage, error) {
+	return models.EmployeePage{}, u.err()
+}
+
+// Count returns ErrUnavailable.
+func (u Unavailable) Count(context.Context, models.Filter) (int64, error) { return 0, u.err() }
+
+// Explain returns ErrUnavailable.
+func (u Unavailable) Explain(context.Context, models.EmployeeQuery) (AccessPath, error) {
+	return AccessPath{}, u.err()
 }
 
 // Create returns ErrUnavailable.

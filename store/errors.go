@@ -14,6 +14,10 @@ var (
 	ErrInvalid = errors.New("invalid value")
 	// ErrPreconditionFailed says that the stored row is not as was asked.
 	ErrPreconditionFailed = errors.New("precondition failed")
+	// ErrOrderUnsupported says that the road cannot compare the values of a
+	// column as its collation does, so that it cannot order by them. Another
+	// road may.
+	ErrOrderUnsupported = errors.New("order not supported")
 	// ErrUnavailable says that the road cannot serve now: surely nothing was
 	// done, and a later try may help.
 	ErrUnavailable = errors.New("unavailable")

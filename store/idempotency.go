@@ -29,6 +29,13 @@ type Idempotency interface {
 	// deadline passed while another write with the key was under way.
 	CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error
 
+	// CreateAllOnce, PatchAllOnce and DeleteAllOnce are CreateAll, PatchAll and
+	// DeleteAll of Batches in the same way. The answer is kept before the items are
+	// looked at, but for their values.
+	CreateAllOnce(ctx context.Context, employees []models.Employee, a models.KeptAnswer) error
+	PatchAllOnce(ctx context.Context, updates []models.EmployeeUpdate, a models.KeptAnswer) error
+	DeleteAllOnce(ctx context.Context, ids []int64, a models.KeptAnswer) error
+
 	// FindAnswer returns what is kept under a key, expired or not, or ErrNotFound.
 	FindAnswer(ctx context.Context, caller, key []byte) (models.KeptAnswer, error)
 
@@ -71,6 +78,19 @@ var _ Idempotency = Unavailable{}
 func (u Unavailable) CreateOnce(context.Context, models.Employee, models.KeptAnswer) error {
 	return u.err()
 }
+
+// CreateAllOnce returns ErrUnavailable.
+func (u Unavailable) CreateAllOnce(context.Context, []models.Employee, models.KeptAnswer) error {
+	return u.err()
+}
+
+// PatchAllOnce returns ErrUnavailable.
+func (u Unavailable) PatchAllOnce(context.Context, []models.EmployeeUpdate, models.KeptAnswer) error {
+	return u.err()
+}
+
+// DeleteAllOnce returns ErrUnavailable.
+func (u Unavailable) DeleteAllOnce(context.Context, []int64, models.KeptAnswer) error { return u.err() }
 
 // FindAnswer returns ErrUnavailable.
 func (u Unavailable) FindAnswer(context.Context, []byte, []byte) (models.KeptAnswer, error) {

@@ -30,9 +30,12 @@ type Employees interface {
 	// Get returns the employee, or ErrNotFound.
 	Get(ctx context.Context, id int64) (models.Employee, error)
 
-	// List returns at most q.Limit employees in ascending order of ID; none
-	// is an empty result and no error. The slice is the caller's.
-	List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error)
+	// List returns at most q.Limit employees in the order of q; none is an empty
+	// result and no error. Each is as it was last committed when it was read:
+	// together they are no snapshot. ErrInvalid with a *models.ValidationError
+	// says that text which its column cannot hold is to be compared in order;
+	// ErrOrderUnsupported that this road cannot keep the order.
+	List(ctx context.Context, q models.EmployeeQuery) (models.EmployeePage, error)
 
 	// Create inserts the employee, or returns ErrConflict where its ID exists.
 	Create(ctx context.Context, e models.Employee) error

@@ -36,7 +36,7 @@ func runCommand(t *testing.T, open func(Config, *slog.Logger) ([]road, error), a
 }
 
 func TestHelp_FitsAScreenOnStdout(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"help"}, {"-h"}, {"serve", "--help"}, {"check", "--listen=:1", "-h"}, {"version", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"help"}, {"-h"}, {"serve", "--help"}, {"check", "--listen=:1", "-h"}, {"version", "--help"}, {"import", "--help"}, {"export", "a", "-h"}} {
 		r := runCommand(t, nil, args...)
 		if r.code != exitOK || r.stderr != "" {
 			t.Errorf("%v: got exit code %d and %q on stderr, want 0 and nothing", args, r.code, r.stderr)

@@ -67,10 +67,10 @@ CSV whose first line names the columns. FILE may end with .gz or .zst, and - is
 standard input. Every row must have an id.
 
 ` + optionsUsage(newImporting(process{}).options()) + `
-Wrong lines are named on standard error. An import that ended early, for whatever
-reason, can be run again with --on-conflict=skip, which passes over the rows that
-are stored already. Exit codes: 0 every row is stored or skipped, 1 not, 2 wrong
-command line.
+Wrong lines are named on standard error. An import that ended early, for any
+reason, can be run again with --on-conflict=skip, which passes over the rows
+that are stored already. Exit codes: 0 every row is stored or skipped, 1 not,
+2 wrong command line.
 `
 }
 
@@ -167,11 +167,11 @@ func (m *importing) send(ctx context.Context, file io.Reader) (importLine, error
 	if m.durability != "" {
 		r.Header.Set("X-Durability", m.durability)
 	}
-	answer, done, err := m.transfer.send(r)
-	defer done()
+	answer, err := m.transfer.send(r)
 	if err != nil {
 		return importLine{}, err
 	}
+	defer answer.Body.Close() // only read: its error tells nothing
 	return m.follow(answer.Body)
 }
 

@@ -141,7 +141,7 @@ func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gat
 			MaxHeaderBytes:    maxHeaderBytes,
 			ErrorLog:          errorLog,
 		},
-		drainTimeout: cfg.RequestTimeout + drainGrace,
+		drainTimeout: api.BatchTimeout(cfg.RequestTimeout) + drainGrace, // no request takes longer than a batch
 		draining:     draining,
 		endStreams:   func() { close(stopping) },
 		logger:       logger,

@@ -92,26 +92,22 @@ func (t *transfer) request(ctx context.Context, method, path string, query url.V
 // connectTimeout is how long a gateway may take to accept a connection.
 const connectTimeout = 10 * time.Second
 
-// send sends a request, and returns an answer that is not refused. done must be
-// called at the end.
-func (t *transfer) send(r *http.Request) (answer *http.Response, done func(), err error) {
+// send sends a request, and returns an answer that is not refused. Its body must
+// be closed.
+func (t *transfer) send(r *http.Request) (*http.Response, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true  // there is but one request
 	transport.DisableCompression = true // the file says what is wanted
 	transport.ExpectContinueTimeout = connectTimeout
-	client := &http.Client{Transport: transport}
-	done = transport.CloseIdleConnections
-	answer, err = client.Do(r)
+	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return nil, done, withoutURL(err)
+		return nil, withoutURL(err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		defer answer.Body.Close() // only read: its error tells nothing
-		return nil, done, refusal(answer)
+		return nil, refusal(answer)
 	}
-	return answer, func() {
-		_ = answer.Body.Close()
-		done()
-	}, nil
+	return answer, nil
 }
 
 // withoutURL spares the message the request that the user has written.

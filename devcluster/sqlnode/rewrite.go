@@ -37,6 +37,9 @@ func rewrite(ctx *sql.Context, n sql.Node) (sql.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n, err = padOrder(ctx, n); err != nil {
+		return nil, err
+	}
 	if insert, ok := n.(*plan.InsertInto); ok {
 		roomy := *insert
 		roomy.Destination = plan.NewInsertDestination(roomySchema(insert.Destination.Schema()), insert.Destination)
@@ -161,8 +164,35 @@ func pad(e sql.Expression, collation sql.CollationID) sql.Expression {
 	return padded
 }
 
-// padding is what stands for all the spaces that a text ends with in theory.
-const padding = " "
+// padOrder makes sorting disregard the spaces at the ends of texts, where their
+// collation wants it.
+func padOrder(ctx *sql.Context, n sql.Node) (sql.Node, error) {
+	n, _, err := transform.Node(n, func(n sql.Node) (sql.Node, transform.TreeIdentity, error) {
+		sort, ok := n.(sql.Expressioner)
+		switch n.(type) {
+		case *plan.Sort, *plan.TopN:
+		default:
+			ok = false
+		}
+		if !ok {
+			return n, transform.SameTree, nil
+		}
+		columns := sort.Expressions()
+		for i, c := range columns {
+			collation, _ := sql.GetCoercibility(ctx, c)
+			if isText(c) && c.Type() != types.Null && collation.PadAttribute() == padSpace {
+				columns[i] = pad(c, collation)
+			}
+		}
+		n, err := sort.WithExpressions(columns...)
+		return n, transform.NewTree, err
+	})
+	return n, err
+}
+
+// padding is what stands for all the spaces that a text ends with in theory. One
+// would do, if there were no characters that come before a space.
+var padding = strings.Repeat(" ", 128)
 
 // paddedText is the value of an expression with its padding.
 type paddedText struct {

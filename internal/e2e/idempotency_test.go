@@ -252,7 +252,10 @@ func mortalNative(point string) func(t *testing.T, th *thing) *gateway {
 func mortalBySQL(word string, answered bool) func(t *testing.T, th *thing) *gateway {
 	return func(t *testing.T, _ *thing) *gateway {
 		p := startWordProxy(t, strings.Fields(cluster(t))[0], word, answered)
-		g := serve(t, p.dsn).on("sql")
+		g := start(t, command([]string{
+			"GATEWAY_LISTEN=127.0.0.1:0", "GATEWAY_ADMIN_LISTEN=127.0.0.1:0", "GATEWAY_DEFAULT_BACKEND=sql", "GATEWAY_NDB_CONNECTSTRING=",
+			"GATEWAY_SQL_DSN=" + p.dsn, "GATEWAY_REQUEST_TIMEOUT=" + requestTimeout.String(),
+		}, "serve"))
 		p.act.Store(new(func() {
 			if err := g.cmd.Process.Kill(); err != nil {
 				t.Error(err)

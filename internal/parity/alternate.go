@@ -25,8 +25,16 @@ func (a *alternating) Get(ctx context.Context, id int64) (models.Employee, error
 	return a.next().Get(ctx, id)
 }
 
-func (a *alternating) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
+func (a *alternating) List(ctx context.Context, q models.EmployeeQuery) (models.EmployeePage, error) {
 	return a.next().List(ctx, q)
+}
+
+func (a *alternating) Count(ctx context.Context, f models.Filter) (int64, error) {
+	return a.next().(store.Queries).Count(ctx, f)
+}
+
+func (a *alternating) Explain(ctx context.Context, q models.EmployeeQuery) (store.AccessPath, error) {
+	return a.next().(store.Queries).Explain(ctx, q)
 }
 
 func (a *alternating) Create(ctx context.Context, e models.Employee) error {

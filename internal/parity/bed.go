@@ -142,7 +142,7 @@ func (s *side) clear(ctx context.Context) error {
 		return err
 	}
 	rows, err := s.rows.List(ctx, models.EmployeeQuery{Limit: math.MaxInt32})
-	for _, e := range rows {
+	for _, e := range rows.Employees {
 		err = errors.Join(err, s.rows.Delete(ctx, e.ID, store.Precondition{}))
 	}
 	return err

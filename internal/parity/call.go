@@ -141,9 +141,9 @@ func (c *call) smaller() []action {
 		less.set = slices.Delete(slices.Clone(c.set), i, i+1)
 		all = append(all, &less)
 	}
-	for i := range c.query.Matches {
+	for _, f := range smallerFilters(c.query.Filter) {
 		less := *c
-		less.query.Matches = slices.Delete(slices.Clone(c.query.Matches), i, i+1)
+		less.query.Filter = f
 		all = append(all, &less)
 	}
 	if c.method == callCreate || c.method == callSave {
@@ -153,6 +153,26 @@ func (c *call) smaller() []action {
 				setNull(p, &less.employee)
 				all = append(all, &less)
 			}
+		}
+	}
+	return all
+}
+
+// smallerFilters returns filters with a part of f less.
+func smallerFilters(f models.Filter) []models.Filter {
+	var all []models.Filter
+	for i, m := range f.Members {
+		all = append(all, m)
+		if f.Op != models.OpNot {
+			less := f
+			less.Members = slices.Delete(slices.Clone(f.Members), i, i+1)
+			all = append(all, less)
+		}
+		for _, smaller := range smallerFilters(m) {
+			less := f
+			less.Members = slices.Clone(f.Members)
+			less.Members[i] = smaller
+			all = append(all, less)
 		}
 	}
 	return all
@@ -174,11 +194,7 @@ func (c *call) String() string {
 	case callGet, callDelete:
 		return fmt.Sprintf("%s(%d)%s", c.method, c.id, c.pre)
 	case callList:
-		parts := []string{fmt.Sprintf("after %d, limit %d", c.query.AfterID, c.query.Limit)}
-		for _, m := range c.query.Matches {
-			parts = append(parts, fmt.Sprintf(`%s = "%s"`, m.Property.Name, asASCII(fmt.Sprint(m.Value))))
-		}
-		return "List(" + strings.Join(parts, ", ") + ")"
+		return fmt.Sprintf("List(%s, after %s, limit %d)", asASCII(c.query.Filter.String()), asJSON(c.query.After), c.query.Limit)
 	case callPatch:
 		var set []string
 		for _, p := range c.set {

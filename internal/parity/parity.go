@@ -9,6 +9,16 @@
 //
 // What is asked is random, out of values that lie at edges. A seed stands for all
 // of it. A difference comes with the shortest history that still leads to it.
+//
+// # What may differ
+//
+//   - The headers X-Backend and Server-Timing, and the name and the time in
+//     X-Backend-Compare: they tell which road it was and how long it took.
+//   - Whether a precondition was shown the row where a value is refused: the
+//     contract leaves open which is looked at first.
+//   - The id that a POST without one gets: each gateway makes its own.
+//   - A patch that returns the row and meets its deadline while it waits for a
+//     lock; see blockedCall.isException.
 package parity
 
 import (

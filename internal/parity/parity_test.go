@@ -33,10 +33,10 @@ func (p *planted) Get(ctx context.Context, id int64) (models.Employee, error) {
 	return e, err
 }
 
-func (p *planted) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
+func (p *planted) List(ctx context.Context, q models.EmployeeQuery) (models.EmployeePage, error) {
 	found, err := p.Backend.List(ctx, q)
 	if p.list != nil {
-		found = p.list(q, found)
+		found.Employees = p.list(q, found.Employees)
 	}
 	return found, err
 }
@@ -114,7 +114,7 @@ func TestFind_PlantedFault_IsFoundAndShortened(t *testing.T) {
 			return found
 		}}, 2, "9007199254740993"},
 		"a page begins a row too late": {planted{list: func(q models.EmployeeQuery, found []models.Employee) []models.Employee {
-			if q.AfterID > 0 && len(found) > 0 {
+			if q.After != nil && len(found) > 0 {
 				return found[1:]
 			}
 			return found

@@ -173,7 +173,7 @@ func (g *generator) call() []step {
 		}
 		return []step{{action: c, reads: true}}
 	case callList:
-		c.query = models.EmployeeQuery{AfterID: g.after(), Limit: pick(g.Rand, []int{1, 2, 3, 100, math.MaxInt32}), Matches: g.matches()}
+		c.query = models.EmployeeQuery{Filter: models.And(g.matches()...), After: models.Cursor{g.after()}, Limit: pick(g.Rand, []int{1, 2, 3, 100, math.MaxInt32})}
 		return []step{{action: c, reads: true}}
 	case callCreate, callSave:
 		c.employee = g.validEmployee(id)
@@ -220,12 +220,12 @@ func (g *generator) after() int64 {
 
 // matches makes filters, some of them with values that no row can have. Few
 // together find more rows than many.
-func (g *generator) matches() []models.Match {
+func (g *generator) matches() []models.Filter {
 	properties := models.EmployeeProperties()
 	g.Shuffle(len(properties), func(i, j int) { properties[i], properties[j] = properties[j], properties[i] })
-	var matches []models.Match
+	var matches []models.Filter
 	for _, p := range properties[:pick(g.Rand, []int{0, 1, 1, 1, 1, 2, 2, 3})] {
-		matches = append(matches, models.Match{Property: p, Value: g.filterOn(p)})
+		matches = append(matches, models.Compare(p, models.OpEqual, g.filterOn(p)))
 	}
 	return matches
 }

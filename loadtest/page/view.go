@@ -193,4 +193,3 @@ func (v *view) checksGrid() grid {
 	}
 	return g
 }
-

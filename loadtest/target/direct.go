@@ -83,27 +83,62 @@ func (s *directSession) List(ctx context.Context, city string, limit int) (int, 
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	property, _ := models.EmployeeProperty("city")
-	found, err := s.road.List(ctx, models.EmployeeQuery{Matches: []models.Match{{Property: property, Value: city}}, Limit: limit})
-	return len(found), storeError(err)
+	found, err := s.road.List(ctx, models.EmployeeQuery{Filter: models.Compare(property, models.OpEqual, city), Limit: limit})
+	return len(found.Employees), storeError(err)
 }
 
 // IDs implements Ranges.
 func (s *directSession) IDs(ctx context.Context, first, last int64, limit int) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	found, err := s.road.List(ctx, models.EmployeeQuery{AfterID: first - 1, Limit: limit})
+	page, err := s.road.List(ctx, models.EmployeeQuery{
+		Filter: models.And(
+			models.Compare(models.EmployeeKey, models.OpGreaterOrEqual, first),
+			models.Compare(models.EmployeeKey, models.OpLessOrEqual, last)),
+		Fields: []models.Property{models.EmployeeKey}, Limit: limit,
+	})
 	if err != nil {
 		return nil, storeError(err)
 	}
 	var ids []int64
-	for i := range found {
-		if found[i].ID > last {
-			break
-		}
-		ids = append(ids, found[i].ID)
+	for i := range page.Employees {
+		ids = append(ids, page.Employees[i].ID)
 	}
 	return ids, nil
 }
+
+// InsertAll implements Batches.
+func (s *directSession) InsertAll(ctx context.Context, rows []models.Employee) error {
+	batches, ok := s.road.(store.Batches)
+	if !ok {
+		return errNoBatches
+	}
+	ctx, cancel := context.WithTimeout(ctx, batchTimeouts*s.timeout)
+	defer cancel()
+	return storeError(batches.CreateAll(ctx, rows))
+}
+
+// DeleteAny implements Batches.
+func (s *directSession) DeleteAny(ctx context.Context, ids []int64) error {
+	batches, ok := s.road.(store.Batches)
+	if !ok {
+		return errNoBatches
+	}
+	ctx, cancel := context.WithTimeout(ctx, batchTimeouts*s.timeout)
+	defer cancel()
+	for _, item := range batches.DeleteEach(ctx, ids) {
+		if item.Err != nil && !errors.Is(item.Err, store.ErrNotFound) {
+			return storeError(item.Err)
+		}
+	}
+	return nil
+}
+
+// batchTimeouts is how many timeouts of an operation a batch has, as in the
+// gateway.
+const batchTimeouts = 6
+
+var errNoBatches = &Error{Other, errors.New("the store has no batches")}
 
 func (s *directSession) Close() {}
 

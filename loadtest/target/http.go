@@ -148,15 +148,8 @@ func (s *httpSession) List(ctx context.Context, city string, limit int) (int, er
 	if err := s.expect(ctx, 200); err != nil {
 		return 0, err
 	}
-	var page struct {
-		Employees []struct {
-			ID int64 `json:"id"`
-		} `json:"employees"`
-	}
-	if err := json.Unmarshal(s.conn.answer.body, &page); err != nil {
-		return 0, &Error{Protocol, fmt.Errorf("body %.80q: %w", s.conn.answer.body, err)}
-	}
-	return len(page.Employees), nil
+	page, err := s.decodePage()
+	return len(page.Employees), err
 }
 
 func (s *httpSession) Close() { s.conn.close() }

@@ -45,6 +45,15 @@ type Ranges interface {
 	IDs(ctx context.Context, first, last int64, limit int) ([]int64, error)
 }
 
+// Batches is a session that writes many rows at once. Sessions need not implement
+// it.
+type Batches interface {
+	// InsertAll adds the rows in one transaction: all or none.
+	InsertAll(ctx context.Context, rows []models.Employee) error
+	// DeleteAny removes those of the rows that are there, not in one transaction.
+	DeleteAny(ctx context.Context, ids []int64) error
+}
+
 // Kinds of errors. Those of a gateway have the code of its problem, which these
 // are too as far as they come from there.
 const (

@@ -17,23 +17,47 @@ func keyOf(a *models.KeptAnswer) answerKey { return answerKey{string(a.Caller), 
 
 // CreateOnce implements store.Idempotency.
 func (s *Store) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
-	if err := checkCharset(&e, models.EmployeeProperties()); err != nil {
+	return s.keep(ctx, a, func(s *Store) error { return s.Create(ctx, e) })
+}
+
+// CreateAllOnce implements store.Idempotency.
+func (s *Store) CreateAllOnce(ctx context.Context, employees []models.Employee, a models.KeptAnswer) error {
+	return s.keep(ctx, a, func(s *Store) error { return s.CreateAll(ctx, employees) })
+}
+
+// PatchAllOnce implements store.Idempotency.
+func (s *Store) PatchAllOnce(ctx context.Context, updates []models.EmployeeUpdate, a models.KeptAnswer) error {
+	return s.keep(ctx, a, func(s *Store) error {
+		_, err := s.PatchAll(ctx, updates, false)
+		return err
+	})
+}
+
+// DeleteAllOnce implements store.Idempotency.
+func (s *Store) DeleteAllOnce(ctx context.Context, ids []int64, a models.KeptAnswer) error {
+	return s.keep(ctx, a, func(s *Store) error { return s.DeleteAll(ctx, ids) })
+}
+
+// keep writes, and keeps the answer where that succeeds. The write is done to a
+// store of its own with the same rows, so that nobody comes in between.
+func (s *Store) keep(ctx context.Context, a models.KeptAnswer, write func(s *Store) error) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.write(ctx, e.ID, func(row *models.Employee) (*models.Employee, error) {
-		kept, found := s.answers[keyOf(&a)]
-		switch {
-		case found && !kept.ExpiredBy(&a):
-			return nil, &store.AnsweredError{Answer: cloned(kept)}
-		case row != nil:
-			return nil, store.ErrConflict
-		}
-		if s.answers == nil {
-			s.answers = map[answerKey]models.KeptAnswer{}
-		}
-		s.answers[keyOf(&a)] = cloned(a)
-		return &e, nil
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept, found := s.answers[keyOf(&a)]; found && !kept.ExpiredBy(&a) {
+		return &store.AnsweredError{Answer: cloned(kept)}
+	}
+	locked := &Store{rows: s.rows}
+	if err := write(locked); err != nil {
+		return err
+	}
+	if s.answers == nil {
+		s.answers = map[answerKey]models.KeptAnswer{}
+	}
+	s.rows, s.answers[keyOf(&a)] = locked.rows, cloned(a)
+	return nil
 }
 
 func cloned(a models.KeptAnswer) models.KeptAnswer {

@@ -5,8 +5,6 @@ package memstore
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -37,53 +35,6 @@ func (s *Store) Get(ctx context.Context, id int64) (models.Employee, error) {
 	}
 	return e, nil
 }
-
-// List implements store.Employees.
-func (s *Store) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found := []models.Employee{}
-	for _, id := range slices.Sorted(maps.Keys(s.rows)) {
-		if e := s.rows[id]; id > q.AfterID && len(found) < q.Limit && matchesAll(&e, q.Matches) {
-			found = append(found, e)
-		}
-	}
-	return found, nil
-}
-
-func matchesAll(e *models.Employee, matches []models.Match) bool {
-	for _, m := range matches {
-		if !equal(m.Property.Value(e), m.Value) {
-			return false
-		}
-	}
-	return true
-}
-
-func equal(a, b any) bool {
-	textA, okA := a.(string)
-	textB, okB := b.(string)
-	if okA && okB {
-		return strings.EqualFold(folded(textA), folded(textB))
-	}
-	return a == b
-}
-
-// folded takes off what utf8mb3_general_ci passes over beside case: spaces at
-// the end, and accents, here those of Western Europe.
-func folded(text string) string { return withoutAccents.Replace(strings.TrimRight(text, " ")) }
-
-var withoutAccents = strings.NewReplacer(
-	"À", "A", "Á", "A", "Â", "A", "Ã", "A", "Ä", "A", "Å", "A", "à", "a", "á", "a", "â", "a", "ã", "a", "ä", "a", "å", "a",
-	"È", "E", "É", "E", "Ê", "E", "Ë", "E", "è", "e", "é", "e", "ê", "e", "ë", "e",
-	"Ì", "I", "Í", "I", "Î", "I", "Ï", "I", "ì", "i", "í", "i", "î", "i", "ï", "i",
-	"Ò", "O", "Ó", "O", "Ô", "O", "Õ", "O", "Ö", "O", "ò", "o", "ó", "o", "ô", "o", "õ", "o", "ö", "o",
-	"Ù", "U", "Ú", "U", "Û", "U", "Ü", "U", "ù", "u", "ú", "u", "û", "u", "ü", "u",
-	"Ç", "C", "ç", "c", "Ñ", "N", "ñ", "n", "Ý", "Y", "ý", "y", "ÿ", "y", "ß", "s",
-)
 
 // Create implements store.Employees.
 func (s *Store) Create(ctx context.Context, e models.Employee) error {
@@ -159,7 +110,7 @@ func checkCharset(e *models.Employee, set []models.Property) error {
 	broken := &models.ValidationError{}
 	for _, p := range set {
 		text, _ := p.Value(e).(string)
-		if strings.ContainsFunc(text, func(r rune) bool { return r > 0xFFFF }) {
+		if !storable(text) {
 			broken.Fields = append(broken.Fields, columnrule.Broken(p.Name, columnrule.Charset))
 		}
 	}
@@ -167,6 +118,10 @@ func checkCharset(e *models.Employee, set []models.Property) error {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, broken)
 	}
 	return nil
+}
+
+func storable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > 0xFFFF })
 }
 
 // write replaces the row of id by what change makes of it: nil means none, and

@@ -32,6 +32,8 @@ type batch struct {
 	kind  batchKind
 	patch func(i int) *models.EmployeePatch
 	rows  []models.Employee // where updates put what they leave; nil: nowhere
+
+	keep *models.KeptAnswer // in the same transaction; nil: none
 }
 
 type batchKind uint8

@@ -26,10 +26,15 @@ func (s *Store) writeAll(ctx context.Context, b *batch) error {
 		if err != nil {
 			return err
 		}
-		for t.next(ctx) {
-			failed, t.err = t.writeAll(ctx, b)
+		if b.keep != nil {
+			if err := t.keep(b.keep); err != nil {
+				return err
+			}
 		}
-		return t.tooLarge(b, t.result(ctx))
+		for t.next(ctx) {
+			failed, t.err = t.tryAll(ctx, b)
+		}
+		return t.tooLarge(b, t.keptResult(ctx))
 	})
 	if err != nil && failed != noItem {
 		return &store.BatchError{Index: failed, Err: b.itemError(failed, err)}
@@ -37,19 +42,38 @@ func (s *Store) writeAll(ctx context.Context, b *batch) error {
 	return err
 }
 
-// writeAll is one try. failed is the item to blame for the error, if one is.
-func (t *tries) writeAll(ctx context.Context, b *batch) (failed int, err error) {
+// tryAll is one try. failed is the item to blame for the error, if one is.
+func (t *tries) tryAll(ctx context.Context, b *batch) (failed int, err error) {
+	if b.keep == nil {
+		return t.writeAll(ctx, b, nil)
+	}
+	k := &keeper{answer: b.keep}
+	write := func() error {
+		failed, err = t.writeAll(ctx, b, k)
+		return err
+	}
+	err = t.keeping(ctx, k, write(), write)
+	return failed, err
+}
+
+// writeAll does it, with k first where the batch keeps an answer.
+func (t *tries) writeAll(ctx context.Context, b *batch, k *keeper) (failed int, err error) {
 	if err := t.checkSize(b); err != nil {
 		return noItem, err
 	}
 	if failed, err := t.checkValues(b); err != nil {
 		return failed, err
 	}
-	tx, err := t.client.Begin(ctx, nil)
+	tx, err := t.beginAll(ctx, k)
 	if err != nil {
 		return noItem, err
 	}
 	defer tx.Close()
+	if k != nil {
+		if err := t.keepFirst(ctx, tx, k); err != nil {
+			return noItem, err
+		}
+	}
 	train := newTrain(t, b, tx)
 	for first := 0; first < b.size; first += trainRows {
 		if failed, err := train.run(ctx, first, min(first+trainRows, b.size)); err != nil {
@@ -58,6 +82,13 @@ func (t *tries) writeAll(ctx context.Context, b *batch) (failed int, err error) 
 	}
 	err = tx.Commit(ctx)
 	return noItem, t.committed(tx.GCI(), err)
+}
+
+func (t *tries) beginAll(ctx context.Context, k *keeper) (*ndb.Tx, error) {
+	if k != nil {
+		return t.beginKeeping(ctx)
+	}
+	return t.client.Begin(ctx, nil)
 }
 
 // operationsPerRow is what each row of a batch of writes counts for in the limit

@@ -37,34 +37,6 @@ func (s *Store) Get(ctx context.Context, id int64) (models.Employee, error) {
 	return e, nil
 }
 
-// List implements store.Employees. A match of the ID is one read, one of the city a
-// scan of its index, of which the employees with the smallest IDs stay; all others
-// are a scan in the order of the IDs, filtered by the data nodes.
-func (s *Store) List(ctx context.Context, q models.EmployeeQuery) ([]models.Employee, error) {
-	query := Query{After: q.AfterID, Limit: q.Limit}
-	none := false
-	for _, m := range q.Matches {
-		if id, ok := m.Value.(int64); ok && s.isKey(m.Property) {
-			none = none || id <= q.AfterID
-			query.After = nil // the ID says it
-		}
-		query.Equal = append(query.Equal, Equal{Field: m.Property.Field, Value: m.Value})
-	}
-	found := []models.Employee{}
-	if none {
-		return found, ctx.Err()
-	}
-	if err := s.with(ctx, "list", 0, func(x *Session) error { return x.Query(ctx, &found, query) }); err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-func (s *Store) isKey(p models.Property) bool {
-	shape := s.employees.shape
-	return shape.fields[shape.byName[p.Field]].key
-}
-
 // Create implements store.Employees: one insert.
 func (s *Store) Create(ctx context.Context, e models.Employee) error {
 	return s.with(ctx, "create", e.ID, func(x *Session) error { return x.Persist(ctx, &e) })

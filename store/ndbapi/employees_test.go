@@ -44,7 +44,7 @@ func TestZeroDates_ReadAsNull(t *testing.T) {
 	if got, err := s.Get(t.Context(), 1); err != nil || got != want {
 		t.Errorf("got %+v, error %v, want %+v", got, err, want)
 	}
-	if got, err := s.List(t.Context(), models.EmployeeQuery{Limit: 1}); err != nil || len(got) != 1 || got[0] != want {
+	if got, err := s.List(t.Context(), models.EmployeeQuery{Limit: 1}); err != nil || len(got.Employees) != 1 || got.Employees[0] != want {
 		t.Errorf("got %+v, error %v, want %+v", got, err, want)
 	}
 }
@@ -91,24 +91,23 @@ func TestList_ByCity_InPages(t *testing.T) {
 			}
 			q := models.EmployeeQuery{Limit: page}
 			if name != "without any city" {
-				q.Matches = []models.Match{{Property: property(t, "city"), Value: "london"}}
+				q.Filter = models.Compare(property(t, "city"), models.OpEqual, "london")
 			}
 			for i := range employees {
-				if len(q.Matches) == 0 || i%3 == 1 {
+				if name == "without any city" || i%3 == 1 {
 					want = append(want, int64(i+1))
 				}
 			}
 			var got []int64
 			for {
-				found, err := s.List(t.Context(), q)
+				page, err := s.List(t.Context(), q)
 				must(t, err)
-				if len(found) == 0 {
-					break
-				}
-				for _, e := range found {
+				for _, e := range page.Employees {
 					got = append(got, e.ID)
 				}
-				q.AfterID = got[len(got)-1]
+				if q.After = page.Next; q.After == nil {
+					break
+				}
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("got %v, want %v", got, want)

@@ -50,6 +50,9 @@ func translate(ctx context.Context, err error, write bool) error {
 // kindOf is the kind of an error of package ndb, or nil where it is a mistake of
 // ours or of the cluster.
 func kindOf(err error, write bool) error {
+	if errors.Is(err, ndb.ErrUnknownOrder) {
+		return store.ErrOrderUnsupported
+	}
 	var e *ndb.Error
 	if !errors.As(err, &e) {
 		if errors.Is(err, ndb.ErrClosed) || errors.Is(err, ndb.ErrNoNode) || errors.Is(err, ndb.ErrQueueFull) {

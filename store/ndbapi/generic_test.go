@@ -185,6 +185,15 @@ func wantInvalid(t *testing.T, err error, property, rule string) {
 	}
 }
 
+// equals is a filter by the name of a Go field.
+func equals(field string, value any) models.Filter {
+	return models.Compare(models.Property{Field: field}, models.OpEqual, value)
+}
+
+func by(field string, descending bool) models.Order {
+	return models.Order{Property: models.Property{Field: field}, Descending: descending}
+}
+
 func TestSession_Query(t *testing.T) {
 	c := ndbtest.Run(t)
 	c.MustCreateTable(employeeTable)
@@ -209,25 +218,26 @@ func TestSession_Query(t *testing.T) {
 		want  []uint64
 	}{
 		"all":                           {ndbapi.Query{}, keys(1, rows, 1)},
-		"after":                         {ndbapi.Query{After: 38}, keys(39, rows, 1)},
-		"limit":                         {ndbapi.Query{After: uint64(3), Limit: 4}, keys(4, 7, 1)},
-		"by key":                        {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Key", Value: uint64(7)}}}, keys(7, 7, 1)},
-		"by key and more":               {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Key", Value: uint64(7)}, {Field: "Name", Value: "n2"}}}, keys(7, 7, 1)},
-		"by key that is not after":      {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Key", Value: uint64(7)}}, After: 7}, nil},
-		"by an index":                   {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Name", Value: "n3"}}}, keys(4, rows, 4)},
-		"by an index, after, limit":     {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Name", Value: "n3"}}, After: 9, Limit: 3}, keys(12, 20, 4)},
-		"by an index of a Valuer":       {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Rank", Value: sql.NullInt64{Int64: 1, Valid: true}}}}, keys(2, rows, 4)},
-		"by a filter":                   {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "On", Value: true}}, Limit: 2}, keys(1, 9, 8)},
-		"by a type of its own":          {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Colour", Value: colour("grün")}}, Limit: 3}, keys(1, 3, 1)},
-		"by a date":                     {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Day", Value: *date(t, "2024-02-29")}}, Limit: 1}, keys(1, 1, 1)},
-		"by a time":                     {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Made", Value: newMeasure(t, 1).Stamp.Made}}, Limit: 1}, keys(1, 1, 1)},
-		"nothing fits":                  {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Name", Value: "n5"}}}, nil},
-		"what the column cannot hold":   {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Rank", Value: int64(math.MaxInt64)}}}, nil},
-		"every row has another of both": {ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Name", Value: "n1"}, {Field: "Name", Value: "n2"}}}, nil},
+		"after":                         {ndbapi.Query{After: models.Cursor{38}}, keys(39, rows, 1)},
+		"limit":                         {ndbapi.Query{After: models.Cursor{uint64(3)}, Limit: 4}, keys(4, 7, 1)},
+		"by key":                        {ndbapi.Query{Filter: equals("Key", uint64(7))}, keys(7, 7, 1)},
+		"by key and more":               {ndbapi.Query{Filter: models.And(equals("Key", uint64(7)), equals("Name", "n2"))}, keys(7, 7, 1)},
+		"by key that is not after":      {ndbapi.Query{Filter: equals("Key", uint64(7)), After: models.Cursor{7}}, nil},
+		"by an index":                   {ndbapi.Query{Filter: equals("Name", "n3")}, keys(4, rows, 4)},
+		"by an index, after, limit":     {ndbapi.Query{Filter: equals("Name", "n3"), After: models.Cursor{9}, Limit: 3}, keys(12, 20, 4)},
+		"by an index of a Valuer":       {ndbapi.Query{Filter: equals("Rank", sql.NullInt64{Int64: 1, Valid: true})}, keys(2, rows, 4)},
+		"by a filter":                   {ndbapi.Query{Filter: equals("On", true), Limit: 2}, keys(1, 9, 8)},
+		"by a type of its own":          {ndbapi.Query{Filter: equals("Colour", colour("grün")), Limit: 3}, keys(1, 3, 1)},
+		"by a date":                     {ndbapi.Query{Filter: equals("Day", *date(t, "2024-02-29")), Limit: 1}, keys(1, 1, 1)},
+		"by a time":                     {ndbapi.Query{Filter: equals("Made", newMeasure(t, 1).Stamp.Made), Limit: 1}, keys(1, 1, 1)},
+		"nothing fits":                  {ndbapi.Query{Filter: equals("Name", "n5")}, nil},
+		"what the column cannot hold":   {ndbapi.Query{Filter: equals("Rank", int64(math.MaxInt64))}, nil},
+		"every row has another of both": {ndbapi.Query{Filter: models.And(equals("Name", "n1"), equals("Name", "n2"))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := []measure{{Key: 12345}} // of the caller
-			must(t, x.Query(t.Context(), &found, test.query))
+			_, err := x.Query(t.Context(), &found, test.query)
+			must(t, err)
 			var got []uint64
 			for _, m := range found[1:] {
 				got = append(got, m.Key)
@@ -263,7 +273,7 @@ func TestSession_KeyOfTwoColumns(t *testing.T) {
 	wantFound(t, x, pair{Shop: "a", No: 2}, pair{nil, "a", 2})
 	must(t, x.Delete(ctx, &pair{Shop: "a", No: 1}))
 	wantKind(t, x.Find(ctx, &pair{Shop: "a", No: 1}), store.ErrNotFound)
-	if err := x.Query(ctx, &[]pair{}, ndbapi.Query{}); err == nil {
+	if _, err := x.Query(ctx, &[]pair{}, ndbapi.Query{}); err == nil {
 		t.Error("got no error of a query whose rows have no order")
 	}
 }
@@ -284,6 +294,10 @@ func TestSession_WhatIsNoRow(t *testing.T) {
 		ID int64
 		X  writeOnly
 	}
+	query := func(rows any, q ndbapi.Query) error {
+		_, err := x.Query(ctx, rows, q)
+		return err
+	}
 	for name, err := range map[string]error{
 		"a struct":       x.Find(ctx, models.Employee{}),
 		"nil":            x.Persist(ctx, (*models.Employee)(nil)),
@@ -292,9 +306,13 @@ func TestSession_WhatIsNoRow(t *testing.T) {
 		"NULL as a key":  x.Find(ctx, &badKey{}),
 		"a bad type":     x.Find(ctx, &badType{}),
 		"no such field":  x.Update(ctx, &models.Employee{ID: 1}, "Salary"),
-		"a slice of int": x.Query(ctx, &[]int{}, ndbapi.Query{}),
-		"a query field":  x.Query(ctx, &[]models.Employee{}, ndbapi.Query{Equal: []ndbapi.Equal{{Field: "Salary", Value: 1}}}),
-		"equal to NULL":  x.Query(ctx, &[]models.Employee{}, ndbapi.Query{Equal: []ndbapi.Equal{{Field: "First"}}}),
+		"a slice of int": query(&[]int{}, ndbapi.Query{}),
+		"a query field":  query(&[]models.Employee{}, ndbapi.Query{Filter: equals("Salary", 1)}),
+		"equal to NULL":  query(&[]models.Employee{}, ndbapi.Query{Filter: equals("First", nil)}),
+		"an order field": query(&[]models.Employee{}, ndbapi.Query{Order: []models.Order{by("Salary", false)}}),
+		"a wanted field": query(&[]models.Employee{}, ndbapi.Query{Fields: []string{"Salary"}}),
+		"a short place":  query(&[]models.Employee{}, ndbapi.Query{Order: []models.Order{by("Last", false)}, After: models.Cursor{int64(1)}}),
+		"a pattern":      query(&[]models.Employee{}, ndbapi.Query{Filter: models.Compare(models.Property{Field: "ID"}, models.OpLike, 1)}),
 	} {
 		if err == nil {
 			t.Errorf("%s: got no error", name)

@@ -21,24 +21,57 @@ func (s *Store) CreateOnce(ctx context.Context, e models.Employee, a models.Kept
 		if err != nil {
 			return err
 		}
-		w, err := x.workOf(answerType)
-		if err != nil {
+		if err := t.keep(&a); err != nil {
 			return err
 		}
-		t.also = &alsoWork{work: w, row: reflect.ValueOf(&a).Elem()}
 		for t.next(ctx) {
-			t.err = t.createOnce(ctx, &a)
+			k := &keeper{answer: &a}
+			t.err = t.keeping(ctx, k, t.insertTogether(ctx), func() error { return t.insertInTurn(ctx, k) })
 		}
-		err = t.result(ctx)
-		if _, answered := errors.AsType[*store.AnsweredError](err); answered {
-			// The caller learns of a commit whose checkpoint only others know.
-			s.commits.acknowledge(ndb.UnknownGCI)
-		}
-		return s.mayLackAnswers(err)
+		return t.keptResult(ctx)
 	})
 }
 
+// CreateAllOnce implements store.Idempotency: one round trip more than CreateAll.
+func (s *Store) CreateAllOnce(ctx context.Context, employees []models.Employee, a models.KeptAnswer) error {
+	return s.writeAllOnce(ctx, s.creation(employees), &a)
+}
+
+// PatchAllOnce implements store.Idempotency: one round trip more than PatchAll.
+func (s *Store) PatchAllOnce(ctx context.Context, updates []models.EmployeeUpdate, a models.KeptAnswer) error {
+	return s.writeAllOnce(ctx, s.patching(updates, nil), &a)
+}
+
+// DeleteAllOnce implements store.Idempotency: one round trip more than DeleteAll.
+func (s *Store) DeleteAllOnce(ctx context.Context, ids []int64, a models.KeptAnswer) error {
+	return s.writeAllOnce(ctx, s.deletion(ids), &a)
+}
+
+func (s *Store) writeAllOnce(ctx context.Context, b *batch, a *models.KeptAnswer) error {
+	b.keep = a
+	return s.writeAll(ctx, b)
+}
+
 var answerType = reflect.TypeFor[models.KeptAnswer]()
+
+// keep makes the answer a part of the call's transaction.
+func (t *tries) keep(a *models.KeptAnswer) error {
+	last := t.session.last
+	w, err := t.session.workOf(answerType)
+	t.session.last = last
+	t.also = &alsoWork{work: w, row: reflect.ValueOf(a).Elem()}
+	return err
+}
+
+// keptResult is result for a call that keeps an answer.
+func (t *tries) keptResult(ctx context.Context) error {
+	err := t.result(ctx)
+	if _, answered := errors.AsType[*store.AnsweredError](err); answered {
+		// The caller learns of a commit whose checkpoint only others know.
+		t.session.store.commits.acknowledge(ndb.UnknownGCI)
+	}
+	return t.session.store.mayLackAnswers(err)
+}
 
 // FindAnswer implements store.Idempotency: one read.
 func (s *Store) FindAnswer(ctx context.Context, caller, key []byte) (models.KeptAnswer, error) {
@@ -85,17 +118,23 @@ const keyRounds = 8
 
 var errAnswerComesAndGoes = fmt.Errorf("%w: the answer of the key comes and goes", store.ErrUnavailable)
 
-// createOnce inserts the employee and the answer, or finds out why it cannot.
-func (t *tries) createOnce(ctx context.Context, a *models.KeptAnswer) error {
-	err := t.insertTogether(ctx)
-	waited := false
+// keeper is how an answer is to be kept, as far as is known.
+type keeper struct {
+	answer  *models.KeptAnswer
+	expired *models.KeptAnswer // to be replaced; nil: the key has no answer
+	waited  bool               // for the key, which another transaction has
+}
+
+// keeping makes attempts until one has kept the answer, with what it belongs to, or
+// why it cannot is known. err is how the first one ended.
+func (t *tries) keeping(ctx context.Context, k *keeper, err error, again func() error) error {
 	for range keyRounds {
 		for errors.Is(err, errKeyLocked) { // each time after the wait for a lock
 			if ctx.Err() != nil {
 				return fmt.Errorf("%w: %w", store.ErrKeyInUse, ctx.Err())
 			}
-			waited = true
-			err = t.insertInTurn(ctx, waited)
+			k.waited = true
+			err = again()
 		}
 		if !errors.Is(err, errKeyTaken) && !errors.Is(err, errEither) {
 			return err
@@ -105,35 +144,38 @@ func (t *tries) createOnce(ctx context.Context, a *models.KeptAnswer) error {
 		case readErr != nil:
 			return readErr
 		case !found:
-			err = t.insertInTurn(ctx, waited)
-		case kept.ExpiredBy(a):
-			err = t.replaceExpired(ctx, &kept)
+			k.expired = nil
+		case kept.ExpiredBy(k.answer):
+			k.expired = &kept
 		default:
 			return &store.AnsweredError{Answer: kept}
 		}
+		err = again()
 	}
 	return errAnswerComesAndGoes
 }
 
-// encodeBoth sets the values of both rows.
-func (t *tries) encodeBoth() error {
-	if err := t.also.mapping.encode(t.also.values, t.also.mapping.all, t.also.row); err != nil {
-		return err
+// beginKeeping starts a transaction that begins with the answer. Its coordinator
+// is the node of the key, so that transactions with the same key come by their
+// locks in the same order.
+func (t *tries) beginKeeping(ctx context.Context) (*ndb.Tx, error) {
+	k := t.also
+	if err := k.mapping.encode(k.values, k.mapping.all, k.row); err != nil {
+		return nil, err
 	}
-	return t.work.mapping.encode(t.work.values, t.work.mapping.all, t.row)
+	return t.client.Begin(ctx, k.values)
 }
 
-// insertTogether takes one round trip. Its coordinator is the node of the key, so
-// that transactions with the same key come by their locks in the same order.
+// insertTogether takes one round trip.
 func (t *tries) insertTogether(ctx context.Context) error {
-	if err := t.encodeBoth(); err != nil {
-		return err
-	}
-	tx, err := t.client.Begin(ctx, t.also.values)
+	tx, err := t.beginKeeping(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Close()
+	if err := t.work.mapping.encode(t.work.values, t.work.mapping.all, t.row); err != nil {
+		return err
+	}
 	tx.Insert(t.also.values)
 	tx.Insert(t.work.values)
 	err = t.commit(ctx, tx)
@@ -148,46 +190,36 @@ func (t *tries) insertTogether(ctx context.Context) error {
 }
 
 // insertInTurn takes two round trips, and so knows which of the two rows exists.
-// waited says that the key was locked before.
-func (t *tries) insertInTurn(ctx context.Context, waited bool) error {
-	if err := t.encodeBoth(); err != nil {
-		return err
-	}
-	tx, err := t.client.Begin(ctx, t.also.values)
+func (t *tries) insertInTurn(ctx context.Context, k *keeper) error {
+	tx, err := t.beginKeeping(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Close()
-	tx.Insert(t.also.values)
-	switch err := tx.Execute(ctx); {
-	case isExistingKey(err):
-		return errKeyTaken
-	case isClass(err, ndb.ClassTimeout), err != nil && waited && ctx.Err() != nil:
-		return errKeyLocked
-	case err != nil:
+	if err := t.keepFirst(ctx, tx, k); err != nil {
+		return err
+	}
+	if err := t.work.mapping.encode(t.work.values, t.work.mapping.all, t.row); err != nil {
 		return err
 	}
 	tx.Insert(t.work.values)
 	return t.commit(ctx, tx)
 }
 
-// replaceExpired takes one round trip.
-func (t *tries) replaceExpired(ctx context.Context, expired *models.KeptAnswer) error {
-	if err := t.encodeBoth(); err != nil {
-		return err
+// keepFirst keeps the answer, in a round trip of its own: whoever has the key has
+// it to himself, and has locked nothing else yet.
+func (t *tries) keepFirst(ctx context.Context, tx *ndb.Tx, k *keeper) error {
+	if k.expired == nil {
+		tx.Insert(t.also.values)
+	} else {
+		tx.Update(t.also.values).If(ndb.Eq(t.also.column("Expires"), k.expired.Expires))
 	}
-	tx, err := t.client.Begin(ctx, t.also.values)
-	if err != nil {
-		return err
-	}
-	defer tx.Close()
-	tx.Update(t.also.values).If(ndb.Eq(t.also.column("Expires"), expired.Expires))
-	tx.Insert(t.work.values)
-	err = t.commit(ctx, tx)
-	switch {
+	switch err := tx.Execute(ctx); {
+	case isExistingKey(err):
+		return errKeyTaken
 	case isConditionFalse(err), isClass(err, ndb.ClassNoDataFound):
-		return errKeyTaken // by another answer, or it was removed
-	case isClass(err, ndb.ClassTimeout):
+		return errKeyTaken // by another answer, or what had expired was removed
+	case isClass(err, ndb.ClassTimeout), err != nil && k.waited && ctx.Err() != nil:
 		return errKeyLocked
 	default:
 		return err

@@ -1,108 +1,131 @@
 package ndbapi
 
 import (
-	"container/heap"
 	"context"
-	"database/sql/driver"
+	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/ndb"
 )
 
-// Query selects rows in ascending order of their primary key. The table's
-// primary key must be one column of integers, with an ordered index.
+// Query selects rows of a type and says in which order they come. The type's
+// primary key must be one column. Properties of the filter and the order count by
+// the name of their Go field, values are of the fields' types without pointer.
 type Query struct {
-	Equal []Equal
-	// After leaves out rows whose primary key is not greater. It is an integer;
-	// nil leaves out none.
-	After any
-	// Limit is the most rows to return; 0 means all.
-	Limit int
-}
-
-// Equal asks that a column equals a value, with the logic of SQL: NULL equals
-// nothing. Text compares by the collation of its column.
-type Equal struct {
-	Field string // name of the Go field
-	Value any    // of the field's type, without pointer
+	Filter models.Filter
+	Order  []models.Order // ties come in ascending order of the primary key
+	// After leaves out the rows up to a place in the order: what an earlier query
+	// of the same Order has returned. Nil leaves out none.
+	After models.Cursor
+	Limit int // the most rows to return; 0 means all
+	// Fields are the names of the Go fields that are wanted; those of the order
+	// and the primary key are read in any case. Nil means all.
+	Fields []string
 }
 
 // Query appends the rows to the slice that rows points to; none is no error. They
 // are read as they were last committed, each by itself, so that together they
-// are no snapshot.
-func (x *Session) Query(ctx context.Context, rows any, q Query) error {
+// are no snapshot. It returns the place of the last row in the order where others
+// come behind it, else nil. Memory is bounded by the limit, whatever is selected.
+func (x *Session) Query(ctx context.Context, rows any, q Query) (next models.Cursor, err error) {
 	v := reflect.ValueOf(rows)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Slice || v.Elem().Type().Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("rows go into a pointer to a slice of structs, not %T", rows)
+		return nil, fmt.Errorf("rows go into a pointer to a slice of structs, not %T", rows)
 	}
 	slice := v.Elem()
 	t, err := x.beginType(slice.Type().Elem(), reflect.Value{}, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	before := slice.Len()
 	for t.next(ctx) {
 		slice.SetLen(before) // a try that failed may have left rows
-		t.err = t.query(ctx, slice, &q)
+		next, t.err = t.query(ctx, slice, &q)
 	}
 	if t.err != nil {
 		slice.SetLen(before)
+		next = nil
 	}
-	return t.result(ctx)
+	return next, t.result(ctx)
 }
 
-// plan is a query for one mapping.
-type plan struct {
-	mapping *mapping
-	scan    ndb.Scan
-	key     any  // the only primary key that rows can have, where nothing else is asked
-	none    bool // no row can match
-	sorted  bool // rows come in the order of the primary key
-	limit   int
+// Count returns how many rows of the type that row points to a filter selects.
+// The data nodes count: no row is read, but for one that its key selects.
+func (x *Session) Count(ctx context.Context, row any, f models.Filter) (count int64, err error) {
+	t, err := x.begin(row, false)
+	if err != nil {
+		return 0, err
+	}
+	for t.next(ctx) {
+		count, t.err = t.count(ctx, f)
+	}
+	return count, t.result(ctx)
 }
 
-func (t *tries) query(ctx context.Context, slice reflect.Value, q *Query) error {
-	p, err := t.work.plan(q)
+func (t *tries) query(ctx context.Context, slice reflect.Value, q *Query) (models.Cursor, error) {
+	p, err := t.work.mapping.plan(q)
 	if err != nil || p.none {
-		return err
+		return nil, err
 	}
 	if p.key != nil {
-		return t.queryKey(ctx, slice, p.key)
+		return nil, t.queryKey(ctx, slice, p)
 	}
-	scanner, err := t.client.Scan(ctx, p.scan)
+	before := slice.Len()
+	for {
+		c := newCollector(p, &t.work.decoder, slice)
+		err := t.collect(ctx, c)
+		if errors.Is(err, errTooManyRows) {
+			slice.SetLen(before)
+			p = p.then
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c.finish()
+	}
+}
+
+// errTooManyRows says that it is time for another plan.
+var errTooManyRows = errors.New("ndbapi: too many rows")
+
+func (t *tries) collect(ctx context.Context, c *collector) error {
+	scanner, err := t.client.Scan(ctx, c.scan)
 	if err != nil {
 		return err
 	}
 	defer scanner.Close()
-	c := &collector{plan: p, decoder: &t.work.decoder, slice: slice, before: slice.Len()}
-	for scanner.Next(ctx) {
-		if err := c.add(scanner.Row()); err != nil {
+	for read := 1; scanner.Next(ctx); read++ {
+		if c.then != nil && read > c.maxRows {
+			return errTooManyRows
+		}
+		if more, err := c.add(scanner.Row()); err != nil || !more {
 			return err
 		}
 	}
-	if err := scanner.Err(); err != nil {
-		return err
-	}
-	c.finish()
-	return nil
+	return scanner.Err()
 }
 
 // queryKey reads one row by its primary key.
-func (t *tries) queryKey(ctx context.Context, slice reflect.Value, key any) error {
-	w := t.work
-	w.values.Reset()
-	err := t.client.Read(ctx, w.values.Any(w.mapping.columns[w.mapping.key[0]], key), w.mapping.read, &w.row)
-	if isClass(err, ndb.ClassNoDataFound) {
-		return nil
-	}
-	if err != nil {
+func (t *tries) queryKey(ctx context.Context, slice reflect.Value, p *plan) error {
+	found, err := t.readKey(ctx, p)
+	if err != nil || !found {
 		return err
 	}
 	grow(slice)
-	return w.decoder.decode(w.mapping, &w.row, slice.Index(slice.Len()-1))
+	return t.work.decoder.decode(p.mapping, &t.work.row, slice.Index(slice.Len()-1))
+}
+
+func (t *tries) readKey(ctx context.Context, p *plan) (found bool, err error) {
+	w := t.work
+	w.values.Reset()
+	err = t.client.Read(ctx, w.values.Any(w.mapping.columns[w.mapping.key[0]], p.key), p.mapping.read, &w.row)
+	if isClass(err, ndb.ClassNoDataFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // grow appends an empty row.
@@ -110,184 +133,17 @@ func grow(slice reflect.Value) {
 	slice.Set(reflect.Append(slice, reflect.Zero(slice.Type().Elem())))
 }
 
-// plan chooses the way to the rows: by their primary key, by an index of columns
-// that must equal something, or in the order of the primary key from After on.
-func (w *work) plan(q *Query) (*plan, error) {
-	m := w.mapping
-	p := &plan{mapping: m, limit: q.Limit}
-	if len(m.key) != 1 || !isInteger(m.fields[m.key[0]].kind) {
-		return nil, fmt.Errorf("a query of %v: its primary key is not one integer", m.typ)
+func (t *tries) count(ctx context.Context, f models.Filter) (int64, error) {
+	p, err := t.work.mapping.planCount(f)
+	switch {
+	case err != nil || p.none:
+		return 0, err
+	case p.key == nil:
+		return t.client.Count(ctx, p.scan)
 	}
-	key := m.columns[m.key[0]]
-	var filters []ndb.Filter
-	values := map[*ndb.Column]any{}
-	for _, e := range q.Equal {
-		i, ok := m.byName[e.Field]
-		if !ok {
-			return nil, fmt.Errorf("a query of %v: it has no field %s", m.typ, e.Field)
-		}
-		value, ok, err := m.fitting(w.values, i, e.Value)
-		if err != nil || !ok {
-			p.none = true
-			return p, err
-		}
-		values[m.columns[i]] = value
-		filters = append(filters, ndb.Eq(m.columns[i], value))
+	found, err := t.readKey(ctx, p)
+	if found {
+		return 1, nil
 	}
-	if q.After != nil {
-		filters = append(filters, ndb.Gt(key, q.After))
-	}
-	p.scan = ndb.Scan{Table: m.table, Columns: m.read}
-	if len(filters) > 0 {
-		p.scan.Filter = ndb.And(filters...)
-	}
-	p.choose(q, key, values)
-	return p, nil
-}
-
-func (p *plan) choose(q *Query, key *ndb.Column, values map[*ndb.Column]any) {
-	m := p.mapping
-	if id, ok := values[key]; ok {
-		if len(q.Equal) == 1 && q.After == nil {
-			p.key = id
-			return
-		}
-		p.byIndex(m.primary, ndb.Exactly(id))
-		return
-	}
-	for _, index := range m.ordered {
-		if value, ok := values[index.Columns[0]]; ok {
-			p.byIndex(index, ndb.Exactly(value))
-			return
-		}
-	}
-	if m.primary == nil {
-		return
-	}
-	p.sorted = true
-	p.scan.Index, p.scan.Order, p.scan.Limit = m.primary, ndb.Ascending, q.Limit
-	if q.After != nil {
-		p.scan.Ranges = []ndb.Range{{Low: []any{q.After}, LowStrict: true}}
-	}
-}
-
-// byIndex narrows the scan to a range; without the index, the filter alone
-// chooses the rows.
-func (p *plan) byIndex(index *ndb.Index, r ndb.Range) {
-	if index != nil {
-		p.scan.Index, p.scan.Ranges = index, []ndb.Range{r}
-	}
-}
-
-func isInteger(k kind) bool { return k == kindInt || k == kindUint }
-
-// collector gathers rows. Where they come in any order it keeps the ones with the
-// smallest keys, in a heap whose first one has the greatest.
-type collector struct {
-	*plan
-	decoder *decoder
-	slice   reflect.Value
-	before  int // rows of others in the slice
-	keys    []uint64
-	swap    func(i, j int)
-	swapCap int // of the slice for which swap was made
-}
-
-func (c *collector) add(row *ndb.Row) error {
-	if c.sorted {
-		grow(c.slice)
-		return c.decoder.decode(c.mapping, row, c.slice.Index(c.slice.Len()-1))
-	}
-	key, err := c.keyOf(row)
-	if err != nil {
-		return err
-	}
-	if c.limit > 0 && len(c.keys) == c.limit {
-		if key >= c.keys[0] {
-			return nil
-		}
-		c.keys[0] = key
-		if err := c.decoder.decode(c.mapping, row, c.slice.Index(c.before)); err != nil {
-			return err
-		}
-		heap.Fix(c, 0)
-		return nil
-	}
-	grow(c.slice)
-	c.keys = append(c.keys, key)
-	if err := c.decoder.decode(c.mapping, row, c.slice.Index(c.slice.Len()-1)); err != nil {
-		return err
-	}
-	heap.Fix(c, len(c.keys)-1)
-	return nil
-}
-
-// keyOf returns the primary key as a number that orders as it does.
-func (c *collector) keyOf(row *ndb.Row) (uint64, error) {
-	i := c.mapping.key[0]
-	if c.mapping.fields[i].kind == kindUint {
-		return row.Uint64(i)
-	}
-	key, err := row.Int64(i)
-	return uint64(key) ^ (1 << 63), err
-}
-
-// finish puts the rows in order.
-func (c *collector) finish() {
-	for n := len(c.keys) - 1; n > 0; n-- {
-		c.Swap(0, n)
-		c.keys = c.keys[:n]
-		heap.Fix(c, 0)
-	}
-}
-
-// Len, Less, Swap, Push and Pop make a heap of the rows.
-func (c *collector) Len() int           { return len(c.keys) }
-func (c *collector) Less(i, j int) bool { return c.keys[i] > c.keys[j] }
-
-func (c *collector) Swap(i, j int) {
-	if n := c.slice.Cap(); c.swapCap != n { // the slice has moved
-		c.swap, c.swapCap = reflect.Swapper(c.slice.Slice(c.before, n).Interface()), n
-	}
-	c.keys[i], c.keys[j] = c.keys[j], c.keys[i]
-	c.swap(i, j)
-}
-
-func (c *collector) Push(any) { panic("ndbapi: rows are added by add") }
-func (c *collector) Pop() any { panic("ndbapi: rows are taken by finish") }
-
-// plain returns a value of a field's type as package ndb takes it for its column.
-func plain(c *ndb.Column, value any) (any, error) {
-	switch value := value.(type) {
-	case nil:
-		return nil, fmt.Errorf("nothing equals NULL")
-	case models.Date:
-		return asNDBDate(value), nil
-	case time.Time:
-		return storableTime(c, value), nil
-	case driver.Valuer:
-		inner, err := value.Value()
-		return forColumn(c, inner), err
-	}
-	switch v := reflect.ValueOf(value); v.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return v.Int(), nil
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return v.Uint(), nil
-	case reflect.Float32, reflect.Float64:
-		return v.Float(), nil
-	case reflect.Bool:
-		return v.Bool(), nil
-	case reflect.String:
-		return v.String(), nil
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return v.Bytes(), nil
-		}
-	}
-	return nil, fmt.Errorf("a value of type %T cannot be compared with a column", value)
-}
-
-func asNDBDate(d models.Date) ndb.Date {
-	return ndb.Date{Year: d.Year(), Month: d.Month(), Day: d.Day()}
+	return 0, err
 }

@@ -53,11 +53,11 @@ var reads = map[string]func(ctx context.Context, t *testing.T, s *ndbapi.Store) 
 		return err
 	},
 	"list by city": func(ctx context.Context, t *testing.T, s *ndbapi.Store) error {
-		_, err := s.List(ctx, models.EmployeeQuery{Matches: []models.Match{{Property: property(t, "city"), Value: "London"}}, Limit: 5})
+		_, err := s.List(ctx, models.EmployeeQuery{Filter: models.Compare(property(t, "city"), models.OpEqual, "London"), Limit: 5})
 		return err
 	},
 	"list by ID": func(ctx context.Context, t *testing.T, s *ndbapi.Store) error {
-		_, err := s.List(ctx, models.EmployeeQuery{Matches: []models.Match{{Property: property(t, "id"), Value: int64(1)}}, Limit: 5})
+		_, err := s.List(ctx, models.EmployeeQuery{Filter: models.Compare(property(t, "id"), models.OpEqual, int64(1)), Limit: 5})
 		return err
 	},
 }

@@ -85,7 +85,7 @@ func TestRoundTrips(t *testing.T) {
 
 func listBy(t *testing.T, s *ndbapi.Store, name string, value any) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := s.List(ctx, models.EmployeeQuery{Matches: []models.Match{{Property: property(t, name), Value: value}}, Limit: 5})
+		_, err := s.List(ctx, models.EmployeeQuery{Filter: models.Compare(property(t, name), models.OpEqual, value), Limit: 5})
 		return err
 	}
 }

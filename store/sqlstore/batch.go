@@ -39,6 +39,8 @@ type batch struct {
 	// single does one item by the call for one employee.
 	single func(ctx context.Context, i int) store.ItemResult
 
+	once *once // keeps an answer in the same transaction; nil: none
+
 	operationsPerRow int  // in NDB, without unique indexes
 	autocommits      bool // a step is one statement, and so a transaction by itself
 }

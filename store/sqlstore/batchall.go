@@ -75,6 +75,11 @@ func (w *whole) run(db *gorm.DB) error {
 	var items []int // of the step that failed
 	var verdicts []error
 	err := db.Transaction(func(tx *gorm.DB) (err error) {
+		if w.once != nil {
+			if err := w.once.keep(tx); err != nil {
+				return err
+			}
+		}
 		for first := 0; first < w.size; first += len(items) {
 			items = w.nextStep(first, w.limits.packetBytes)
 			if verdicts, err = w.step(tx, items); err != nil {
@@ -86,6 +91,9 @@ func (w *whole) run(db *gorm.DB) error {
 		}
 		return nil
 	})
+	if w.once != nil && w.once.atKey {
+		return err
+	}
 	if errors.Is(err, errBlamed) || isOfItem(err) {
 		return w.blame(db, items, verdicts, err)
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"gorm.io/gorm/schema"
@@ -55,6 +56,25 @@ func readColumns() (columns, error) {
 }
 
 func (c *columns) of(p models.Property) string { return c.byField[p.Field] }
+
+// readFor lists the columns that a query reads: those of the fields that are
+// wanted and of the order, which ends with the primary key.
+func (c *columns) readFor(q *models.EmployeeQuery, order []models.Order) []string {
+	fields := q.Fields
+	if fields == nil {
+		fields = allProperties
+	}
+	var names []string
+	for _, p := range fields {
+		names = append(names, c.of(p))
+	}
+	for _, o := range order {
+		if name := c.of(o.Property); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // size is how many characters the column of a property of text has room for.
 func (c *columns) size(p models.Property) int { return c.sizes[p.Field] }

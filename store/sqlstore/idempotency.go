@@ -28,30 +28,60 @@ const keyRounds = 8
 // CreateOnce implements store.Idempotency: a transaction of two INSERTs, that of
 // the answer first, so that writes with one key meet there.
 func (s *Store) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
-	o := &once{call: call{op: "create once", id: e.ID, write: true, values: &e, set: allProperties}, answer: &a}
-	o.write = func(tx *gorm.DB) error { return tx.Create(&e).Error }
-	return s.runOnce(ctx, o)
+	c := call{op: "create once", id: e.ID, write: true, values: &e, set: allProperties}
+	o := &once{answer: &a}
+	return s.runOnce(ctx, &c, o, func() error {
+		return s.do(ctx, c, func(db *gorm.DB) error {
+			return db.Transaction(func(tx *gorm.DB) error {
+				if err := o.keep(tx); err != nil {
+					return err
+				}
+				return tx.Create(&e).Error
+			})
+		})
+	})
 }
 
-// once is a write that keeps its answer.
-type once struct {
-	call   call
-	answer *models.KeptAnswer
-	write  func(tx *gorm.DB) error
+// CreateAllOnce implements store.Idempotency.
+func (s *Store) CreateAllOnce(ctx context.Context, employees []models.Employee, a models.KeptAnswer) error {
+	return s.writeAllOnce(ctx, s.creation(employees), &a)
+}
 
+// PatchAllOnce implements store.Idempotency.
+func (s *Store) PatchAllOnce(ctx context.Context, updates []models.EmployeeUpdate, a models.KeptAnswer) error {
+	return s.writeAllOnce(ctx, s.patching(updates, false).batch, &a)
+}
+
+// DeleteAllOnce implements store.Idempotency.
+func (s *Store) DeleteAllOnce(ctx context.Context, ids []int64, a models.KeptAnswer) error {
+	return s.writeAllOnce(ctx, s.deletion(ids), &a)
+}
+
+func (s *Store) writeAllOnce(ctx context.Context, b *batch, a *models.KeptAnswer) error {
+	b.once = &once{answer: a}
+	c := call{op: b.op + " all once"}
+	return s.runOnce(ctx, &c, b.once, func() error { return s.writeAll(ctx, b) })
+}
+
+// once is what keeps the answer of a transaction, as its first statement.
+type once struct {
+	answer  *models.KeptAnswer
 	expired *models.KeptAnswer // to be replaced; nil: the key has no answer yet
 	waited  bool               // for the key, in vain
+	atKey   bool               // the last transaction came no further than the key
 }
 
-func (s *Store) runOnce(ctx context.Context, o *once) error {
+// runOnce runs transactions until one has kept the answer, or why it cannot is
+// known.
+func (s *Store) runOnce(ctx context.Context, c *call, o *once, run func() error) error {
 	for range keyRounds {
-		err := s.tryOnce(ctx, o)
+		err := o.run(ctx, run)
 		for errors.Is(err, errKeyLocked) { // each time after the wait for a lock
 			if ctx.Err() != nil {
-				return o.call.error("", store.ErrKeyInUse, ctx.Err())
+				return c.error("", store.ErrKeyInUse, ctx.Err())
 			}
 			o.waited = true
-			err = s.tryOnce(ctx, o)
+			err = o.run(ctx, run)
 		}
 		if !errors.Is(err, errKeyTaken) {
 			return err
@@ -65,28 +95,18 @@ func (s *Store) runOnce(ctx context.Context, o *once) error {
 		case kept.ExpiredBy(o.answer):
 			o.expired = &kept
 		default:
-			return o.call.error("", &store.AnsweredError{Answer: kept}, nil)
+			return c.error("", &store.AnsweredError{Answer: kept}, nil)
 		}
 	}
-	return o.call.error("", store.ErrUnavailable, errors.New("the answer of the key comes and goes"))
+	return c.error("", store.ErrUnavailable, errors.New("the answer of the key comes and goes"))
 }
 
-// tryOnce runs the transaction.
-func (s *Store) tryOnce(ctx context.Context, o *once) error {
-	atKey := false // the last statement was the one that keeps the answer
-	err := s.do(ctx, o.call, func(db *gorm.DB) error {
-		atKey = false
-		return db.Transaction(func(tx *gorm.DB) error {
-			atKey = true
-			if err := o.keep(answers(tx)); err != nil {
-				return err
-			}
-			atKey = false
-			return o.write(tx)
-		})
-	})
+// run runs one transaction, and tells what its failure at the key means.
+func (o *once) run(ctx context.Context, run func() error) error {
+	o.atKey = false
+	err := run()
 	switch {
-	case err == nil || !atKey:
+	case err == nil || !o.atKey:
 		return err
 	case errors.Is(err, store.ErrConflict), errors.Is(err, errKeyTaken):
 		return errKeyTaken
@@ -99,16 +119,23 @@ func (s *Store) tryOnce(ctx context.Context, o *once) error {
 
 // keep stores the answer. errKeyTaken says that the expired one is no more, or
 // was replaced by others.
-func (o *once) keep(db *gorm.DB) error {
+func (o *once) keep(tx *gorm.DB) error {
+	o.atKey = true
+	var result *gorm.DB
 	if o.expired == nil {
-		return db.Create(o.answer).Error
+		result = answers(tx).Create(o.answer)
+	} else {
+		result = answers(tx).Where(o.expired, "Caller", "Key", "Expires").
+			Select("Request", "Made", "Expires", "Answer").UpdateColumns(o.answer)
 	}
-	result := db.Where(o.expired, "Caller", "Key", "Expires").
-		Select("Request", "Made", "Expires", "Answer").UpdateColumns(o.answer)
-	if result.Error == nil && result.RowsAffected == 0 {
+	switch {
+	case result.Error != nil:
+		return result.Error
+	case result.RowsAffected == 0:
 		return errKeyTaken
 	}
-	return result.Error
+	o.atKey = false
+	return nil
 }
 
 // answers is the table of answers in the transaction or connection of db.

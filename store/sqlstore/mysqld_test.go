@@ -145,8 +145,8 @@ func TestMySQL_ZeroDatesReadAsNull(t *testing.T) {
 	if err != nil || got != e {
 		t.Errorf("got %+v, error %v, want %+v", got, err, e)
 	}
-	listed, err := s.List(t.Context(), models.EmployeeQuery{AfterID: e.ID - 1, Limit: 1})
-	if err != nil || len(listed) != 1 || listed[0] != e {
+	listed, err := s.List(t.Context(), models.EmployeeQuery{After: models.Cursor{e.ID - 1}, Limit: 1})
+	if err != nil || len(listed.Employees) != 1 || listed.Employees[0] != e {
 		t.Errorf("got %+v, error %v, want %+v", listed, err, e)
 	}
 	// Not compared with the stored started, which is no date.

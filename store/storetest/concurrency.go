@@ -203,9 +203,9 @@ func (s *suite) testSavesAndDeletes(t *testing.T) {
 	for _, b := range balance {
 		left += b
 	}
-	rows, err := s.store.List(ctx, models.EmployeeQuery{Matches: []models.Match{match("id", id)}, Limit: 1})
+	rows, err := s.store.List(ctx, models.EmployeeQuery{Filter: match("id", id), Limit: 1})
 	wantKind(t, err, nil)
-	wantEqual(t, left, len(rows))
+	wantEqual(t, left, len(rows.Employees))
 }
 
 func (s *suite) saveOrDelete(ctx context.Context, id int64, i int, balance *int) error {

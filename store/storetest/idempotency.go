@@ -17,6 +17,7 @@ import (
 // IdempotentStore is a road that keeps answers.
 type IdempotentStore interface {
 	store.Employees
+	store.Batches
 	store.Idempotency
 }
 
@@ -54,6 +55,9 @@ func (s *onceSuite) test(t *testing.T) {
 	t.Run("Twins", s.testTwins)
 	t.Run("TwinsOfManyKeys", s.testTwinsOfManyKeys)
 	t.Run("EndedContext", s.testOnceWithEndedContext)
+	t.Run("Batches", s.testBatchesOnce)
+	t.Run("BatchFailures", s.testBatchFailures)
+	t.Run("BatchTwins", s.testBatchTwins)
 }
 
 func randomBytes(n int) []byte {

@@ -11,7 +11,7 @@ import (
 
 // staff creates employees in a city of their own and returns them in the order
 // of their IDs.
-func (s *suite) staff(t *testing.T, n int, change func(i int, e *models.Employee)) (models.Match, []models.Employee) {
+func (s *suite) staff(t *testing.T, n int, change func(i int, e *models.Employee)) (models.Filter, []models.Employee) {
 	t.Helper()
 	employees := make([]models.Employee, n)
 	for i := range n {
@@ -30,8 +30,8 @@ func (s *suite) staff(t *testing.T, n int, change func(i int, e *models.Employee
 	return match("city", city), employees
 }
 
-func match(name string, value any) models.Match {
-	return models.Match{Property: property(name), Value: value}
+func match(name string, value any) models.Filter {
+	return models.Compare(property(name), models.OpEqual, value)
 }
 
 func (s *suite) wantListed(t *testing.T, q models.EmployeeQuery, want ...models.Employee) {
@@ -41,29 +41,28 @@ func (s *suite) wantListed(t *testing.T, q models.EmployeeQuery, want ...models.
 	if want == nil {
 		want = []models.Employee{}
 	}
-	wantEqual(t, got, want)
+	wantEqual(t, got.Employees, want)
 }
 
 func (s *suite) testList(t *testing.T) {
 	t.Run("none is an empty result", func(t *testing.T) {
-		s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{match("id", s.newID(t))}, Limit: 10})
+		s.wantListed(t, models.EmployeeQuery{Filter: match("id", s.newID(t)), Limit: 10})
 	})
 	t.Run("in the order of IDs", func(t *testing.T) {
 		city, all := s.staff(t, 20, nil)
-		s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{city}, Limit: 100}, all...)
+		s.wantListed(t, models.EmployeeQuery{Filter: city, Limit: 100}, all...)
 	})
 	t.Run("at most so many, after an ID", func(t *testing.T) {
 		city, all := s.staff(t, 10, nil)
-		matches := []models.Match{city}
-		s.wantListed(t, models.EmployeeQuery{Matches: matches, Limit: 1}, all[0])
-		s.wantListed(t, models.EmployeeQuery{Matches: matches, Limit: 10}, all...)
-		s.wantListed(t, models.EmployeeQuery{Matches: matches, Limit: 4, AfterID: all[3].ID}, all[4:8]...)
-		s.wantListed(t, models.EmployeeQuery{Matches: matches, Limit: 4, AfterID: all[7].ID}, all[8:]...)
-		s.wantListed(t, models.EmployeeQuery{Matches: matches, Limit: 4, AfterID: all[9].ID})
+		s.wantListed(t, models.EmployeeQuery{Filter: city, Limit: 1}, all[0])
+		s.wantListed(t, models.EmployeeQuery{Filter: city, Limit: 10}, all...)
+		s.wantListed(t, models.EmployeeQuery{Filter: city, Limit: 4, After: models.Cursor{all[3].ID}}, all[4:8]...)
+		s.wantListed(t, models.EmployeeQuery{Filter: city, Limit: 4, After: models.Cursor{all[7].ID}}, all[8:]...)
+		s.wantListed(t, models.EmployeeQuery{Filter: city, Limit: 4, After: models.Cursor{all[9].ID}})
 	})
 	t.Run("without matches", func(t *testing.T) {
 		_, all := s.staff(t, 7, nil)
-		s.wantListed(t, models.EmployeeQuery{AfterID: all[0].ID - 1, Limit: 7}, all...)
+		s.wantListed(t, models.EmployeeQuery{After: models.Cursor{all[0].ID - 1}, Limit: 7}, all...)
 	})
 	for _, p := range models.EmployeeProperties() {
 		if p.Name == "city" {
@@ -84,7 +83,7 @@ func (s *suite) testList(t *testing.T) {
 					want = append(want, e)
 				}
 			}
-			s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{city, match(p.Name, value)}, Limit: 10}, want...)
+			s.wantListed(t, models.EmployeeQuery{Filter: models.And(city, match(p.Name, value)), Limit: 10}, want...)
 		})
 	}
 	t.Run("null equals nothing", func(t *testing.T) {
@@ -93,9 +92,9 @@ func (s *suite) testList(t *testing.T) {
 				e.First, e.Started = nil, nil
 			}
 		})
-		s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{city, match("first", "")}, Limit: 10})
-		s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{city, match("first", "Ada")}, Limit: 10}, all[1])
-		s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{city, match("started", *date("2001-02-03"))}, Limit: 10}, all[1])
+		s.wantListed(t, models.EmployeeQuery{Filter: models.And(city, match("first", "")), Limit: 10})
+		s.wantListed(t, models.EmployeeQuery{Filter: models.And(city, match("first", "Ada")), Limit: 10}, all[1])
+		s.wantListed(t, models.EmployeeQuery{Filter: models.And(city, match("started", *date("2001-02-03"))), Limit: 10}, all[1])
 	})
 	t.Run("all matches must hold", func(t *testing.T) {
 		city, all := s.staff(t, 8, func(i int, e *models.Employee) {
@@ -103,20 +102,20 @@ func (s *suite) testList(t *testing.T) {
 			e.Last = ptr([]string{"Hopper", "Lovelace"}[i/2%2])
 		})
 		s.wantListed(t, models.EmployeeQuery{
-			Matches: []models.Match{city, match("department", int32(2)), match("last", "Lovelace"), match("first", "Ada")},
-			Limit:   10,
+			Filter: models.And(city, match("department", int32(2)), match("last", "Lovelace"), match("first", "Ada")),
+			Limit:  10,
 		}, all[3], all[7])
 		s.wantListed(t, models.EmployeeQuery{
-			Matches: []models.Match{city, match("department", int32(2)), match("department", int32(1))},
-			Limit:   10,
+			Filter: models.And(city, match("department", int32(2)), match("department", int32(1))),
+			Limit:  10,
 		})
 	})
 	t.Run("the slice is the caller's", func(t *testing.T) {
 		city, all := s.staff(t, 3, nil)
-		q := models.EmployeeQuery{Matches: []models.Match{city}, Limit: 10}
+		q := models.EmployeeQuery{Filter: city, Limit: 10}
 		got, err := s.store.List(testContext(t), q)
 		wantKind(t, err, nil)
-		clear(got)
+		clear(got.Employees)
 		s.wantListed(t, q, all...)
 	})
 }
@@ -155,7 +154,7 @@ func (s *suite) testListText(t *testing.T) {
 			if !c.found {
 				all = nil
 			}
-			s.wantListed(t, models.EmployeeQuery{Matches: []models.Match{city, match("last", c.value)}, Limit: 10}, all...)
+			s.wantListed(t, models.EmployeeQuery{Filter: models.And(city, match("last", c.value)), Limit: 10}, all...)
 		})
 	}
 }

@@ -19,8 +19,8 @@ const (
 	randomIDs   = 6
 )
 
-// testRandomOperations does the same on the store and on a map and compares.
-func (s *suite) testRandomOperations(t *testing.T) {
+func newRandom(t *testing.T, s *suite) *random {
+	t.Helper()
 	seed := *seedFlag
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -30,6 +30,12 @@ func (s *suite) testRandomOperations(t *testing.T) {
 	for range randomIDs {
 		r.ids = append(r.ids, s.newID(t))
 	}
+	return r
+}
+
+// testRandomOperations does the same on the store and on a map and compares.
+func (s *suite) testRandomOperations(t *testing.T) {
+	r := newRandom(t, s)
 	ctx := testContext(t)
 	for step := range randomSteps {
 		r.step(ctx, t)
@@ -151,35 +157,24 @@ func (r *random) delete(ctx context.Context, t *testing.T, id int64) {
 }
 
 func (r *random) list(ctx context.Context, t *testing.T) {
-	q := models.EmployeeQuery{AfterID: r.ids[0] - 1 + r.Int64N(randomIDs), Limit: randomIDs}
+	after := r.ids[0] - 1 + r.Int64N(randomIDs)
+	q := models.EmployeeQuery{After: models.Cursor{after}, Limit: randomIDs}
 	// An ID keeps the rows of others out.
-	q.Matches = append(q.Matches, match("id", pick(r, r.ids)))
+	matches := []models.Filter{match("id", pick(r, r.ids))}
 	sample := r.employee(pick(r, r.ids))
 	for _, p := range models.EmployeeProperties() {
 		if value := p.Value(&sample); value != nil && r.IntN(4) == 0 {
-			q.Matches = append(q.Matches, models.Match{Property: p, Value: value})
+			matches = append(matches, match(p.Name, value))
 		}
 	}
+	q.Filter = models.And(matches...)
 	want := []models.Employee{}
 	for _, id := range r.ids {
-		if row := r.row(id); row != nil && id > q.AfterID && matchesAll(row, q.Matches) {
+		if row := r.row(id); row != nil && id > after && holds(q.Filter, row) == yes {
 			want = append(want, *row)
 		}
 	}
 	r.wantListed(t, q, want...)
-}
-
-func matchesAll(e *models.Employee, matches []models.Match) bool {
-	for _, m := range matches {
-		got, isText := m.Property.Value(e).(string)
-		if isText && strings.EqualFold(strings.TrimRight(got, " "), strings.TrimRight(m.Value.(string), " ")) {
-			continue
-		}
-		if m.Property.Value(e) != m.Value {
-			return false
-		}
-	}
-	return true
 }
 
 // employee is a valid one out of few values, so that they often meet.

@@ -40,6 +40,13 @@ func daysIn(year, month int) int {
 	return 31
 }
 
+// StoredDate is what a DATE column can hold though the calendar has no such day,
+// as in 2020-05-00: a value to compare with.
+type StoredDate Date
+
+// String gives YYYY-MM-DD.
+func (d StoredDate) String() string { return Date(d).String() }
+
 // DateTime is a DATETIME, which knows no time zone.
 type DateTime struct {
 	Date
@@ -95,7 +102,22 @@ func AppendDate(dst []byte, f Form, c *dictinfo.Column, year, month, day int) ([
 	case !d.Valid():
 		return dst, valueError(c, ErrRange, "%v", d)
 	}
-	return appendUint(dst, f, c, uint64(d.Day|d.Month<<dateDayBits|d.Year<<dateYearShift), dateSizeBytes), nil
+	return appendDate(dst, f, c, d), nil
+}
+
+// AppendStoredDate appends what fits the bits of a column of DATE.
+func AppendStoredDate(dst []byte, f Form, c *dictinfo.Column, d StoredDate) ([]byte, error) {
+	switch {
+	case c.Type != dictinfo.TypeDate:
+		return dst, typeError(c, "a date")
+	case d.Year < 0 || d.Year > maxYear || d.Month&^dateMonthMask != 0 || d.Day&^dateDayMask != 0:
+		return dst, valueError(c, ErrRange, "%v", Date(d))
+	}
+	return appendDate(dst, f, c, Date(d)), nil
+}
+
+func appendDate(dst []byte, f Form, c *dictinfo.Column, d Date) []byte {
+	return appendUint(dst, f, c, uint64(d.Day|d.Month<<dateDayBits|d.Year<<dateYearShift), dateSizeBytes)
 }
 
 // AppendDateTime appends a date and time to a column of DATETIME, whose

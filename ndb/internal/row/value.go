@@ -8,8 +8,8 @@ import (
 )
 
 // AppendValue appends v by its Go type: nil is NULL; integers of all sizes and
-// bool; float32 and float64; string and []byte; Date, DateTime, time.Time and
-// time.Duration; and pointers to string, int64, int32 and Date, nil ones being
+// bool; float32 and float64; string and []byte; Date, StoredDate, DateTime, time.Time
+// and time.Duration; and pointers to string, int64, int32 and Date, nil ones being
 // NULL.
 func AppendValue(dst []byte, f Form, c *dictinfo.Column, v any) ([]byte, error) {
 	switch v := v.(type) {
@@ -37,6 +37,8 @@ func AppendValue(dst []byte, f Form, c *dictinfo.Column, v any) ([]byte, error) 
 		return AppendFloat64(dst, f, c, float64(v))
 	case Date:
 		return AppendDate(dst, f, c, v.Year, v.Month, v.Day)
+	case StoredDate:
+		return AppendStoredDate(dst, f, c, v)
 	case DateTime:
 		return AppendDateTime(dst, f, c, v)
 	case time.Time:

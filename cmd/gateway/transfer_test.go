@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/memstore"
+)
+
+// runClient runs a command that talks to a gateway.
+func runClient(t *testing.T, stdin io.Reader, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := command(t.Context(), args, process{getenv: lookup(nil), stdin: stdin, stdout: &stdout, stderr: &stderr})
+	return result{code, stdout.String(), stderr.String()}
+}
+
+func (r *result) want(t *testing.T, code int, stdout, stderr string) {
+	t.Helper()
+	if r.code != code || !strings.Contains(r.stdout, stdout) || !strings.Contains(r.stderr, stderr) || stderr == "" && r.stderr != "" {
+		t.Errorf("got exit code %d, %q on stdout and %q on stderr; want %d, %q and %q", r.code, r.stdout, r.stderr, code, stdout, stderr)
+	}
+}
+
+func serveRows(t *testing.T, rows store.Backend) *serving {
+	t.Helper()
+	return serveInTest(t, opens(road{name: sqlName, backend: rows}))
+}
+
+func someRows(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, `{"id":%d,"first":"F %d","city":""}`+"\n", i+1, i)
+	}
+	return text.String()
+}
+
+func TestTransfer_OutOfOneGatewayIntoAnother(t *testing.T) {
+	const n = 3000
+	from, to := serveRows(t, &memstore.Store{}), serveRows(t, &memstore.Store{})
+	r := runClient(t, strings.NewReader(someRows(n)), "import", "-", "--target", from.public)
+	r.want(t, exitOK, "3000 rows in ", "")
+	want := runClient(t, nil, "export", "-", "--target", from.public)
+	want.want(t, exitOK, `{"complete":true,"rows":3000}`, "")
+	for _, name := range []string{"staff.ndjson", "staff.csv", "staff", "staff.ndjson.gz", "staff.csv.gz", "staff.ndjson.zst", "staff.csv.zst"} {
+		file := filepath.Join(t.TempDir(), name)
+		r = runClient(t, nil, "export", file, "--target="+from.public)
+		r.want(t, exitOK, "3000 rows, ", "")
+		r = runClient(t, nil, "import", "--target", to.public, file, "--on-conflict=replace", "--backend", "sql")
+		r.want(t, exitOK, "3000 written, 0 skipped, 0 failed, 0 unknown", "")
+		if got := runClient(t, nil, "export", "-", "--target", to.public); got.stdout != want.stdout {
+			t.Errorf("%s: the rows differ", name)
+		}
+		if _, err := os.Stat(file + ".part"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s.part: got %v, want that it is gone", name, err)
+		}
+	}
+}
+
+func TestTransfer_FormatByFlag_AndFilter(t *testing.T) {
+	s := serveRows(t, &memstore.Store{})
+	r := runClient(t, strings.NewReader("id,first\r\n1,a\r\n2,b\r\n"), "import", "-", "--format=csv", "--target", s.public)
+	r.want(t, exitOK, "2 written", "")
+	r = runClient(t, nil, "export", "-", "--format", "csv", "--filter", "first=b", "--target", s.public)
+	r.want(t, exitOK, "id,first,last,city,started,ended,department\r\n2,b,,,,,1\r\n", "")
+}
+
+func TestImport_WrongLines(t *testing.T) {
+	s := serveRows(t, &memstore.Store{})
+	const text = `{"id":1}` + "\n" + `{"id":1}` + "\n" + `{"id":3,"first":7}` + "\n" + "{\n" + `{"id":4}` + "\n"
+	r := runClient(t, strings.NewReader(text), "import", "-", "--target", s.public, "--on-error=continue", "--max-errors", "5")
+	r.want(t, exitFailure, "5 rows in ", "line 3: invalid_body: The body does not have the right form: first must be a string or null\n")
+	r.want(t, exitFailure, "2 written, 0 skipped, 3 failed, 0 unknown", "line 2: already_exists: ")
+	r = runClient(t, strings.NewReader(text), "import", "-", "--target", s.public, "--on-conflict=skip")
+	r.want(t, exitFailure, "2 skipped, 1 failed", "import - ended early at line 3: invalid_body")
+	r = runClient(t, strings.NewReader(text), "import", "-", "--target", s.public)
+	r.want(t, exitFailure, "", "run it again with --on-conflict=skip to pass over the rows that are stored already\n")
+}
+
+func TestTransfer_Refused(t *testing.T) {
+	s := serveRows(t, store.Unavailable{Reason: "down"})
+	nobody := httptest.NewServer(http.NotFoundHandler())
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	nobody.Close()
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"import", "-", "--target", s.public}, "import -: unavailable: The backend cannot serve now: nothing was done"},
+		{[]string{"import", "-", "--target", s.public, "--backend", "x"}, "unknown_backend: There is no such backend: X-Backend must be one of: sql"},
+		{[]string{"import", "-", "--target", s.public, "--durability=disk"}, "unavailable"},
+		{[]string{"import", "-", "--target", nobody.URL}, "connection refused"},
+		{[]string{"import", "-", "--target", other.URL}, "the answer is 404 Not Found, and none of a gateway"},
+		{[]string{"import", filepath.Join(dir, "none"), "--target", s.public}, "no such file"},
+		{[]string{"export", "-", "--target", s.public}, "export -: unavailable"},
+		{[]string{"export", filepath.Join(dir, "a.csv"), "--target", s.public}, "unavailable"},
+		{[]string{"export", filepath.Join(dir, "none", "a.csv"), "--target", s.public}, "no such file"},
+		{[]string{"export", "-", "--target", s.public, "--filter", "salary=1"}, "salary is not a parameter of this call"},
+	} {
+		r := runClient(t, strings.NewReader(someRows(10)), c.args...)
+		r.want(t, exitFailure, "", c.want)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 0 {
+		t.Errorf("got %v, %v, want no file of what was refused", left, err)
+	}
+}
+
+func TestTransfer_WrongCommandLines(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"import"}, "import takes one file"},
+		{[]string{"export", "a", "b"}, "export takes one file"},
+		{[]string{"import", "a", "--on-conflict=ignore"}, `flag --on-conflict: "ignore": expected fail, skip or replace`},
+		{[]string{"import", "a", "--on-eror=stop"}, `unknown flag "--on-eror"; did you mean --on-error?`},
+		{[]string{"import", "a", "--max-errors=0", "--on-error=continue"}, "expected a whole number from 1 on"},
+		{[]string{"import", "a", "--max-errors=5"}, "--max-errors needs --on-error=continue"},
+		{[]string{"export", "a", "--target=localhost"}, "expected http://host:port"},
+		{[]string{"export", "a", "--target=http://u:" + password + "@h"}, "expected http://host:port"},
+		{[]string{"export", "a", "--format"}, "its value is missing"},
+		{[]string{"export", "a", "--filter=%zz"}, "expected name=value"},
+	} {
+		r := runClient(t, strings.NewReader(""), c.args...)
+		r.want(t, exitUsage, "", c.want)
+		if strings.Contains(r.stderr, password) {
+			t.Errorf("%v: the password is on stderr", c.args)
+		}
+	}
+}
+
+// pagesOf gives so many pages and then fails.
+type pagesOf struct {
+	memstore.Store
+	pages int
+	last  int64 // ID
+}
+
+func (p *pagesOf) List(_ context.Context, q models.EmployeeQuery) (models.EmployeePage, error) {
+	if p.pages--; p.pages < 0 {
+		return models.EmployeePage{}, errors.New("broken")
+	}
+	page := models.EmployeePage{Employees: make([]models.Employee, q.Limit)}
+	for i := range page.Employees {
+		p.last++
+		page.Employees[i] = models.Employee{ID: p.last, Department: 1}
+	}
+	page.Next = models.Cursor{p.last}
+	return page, nil
+}
+
+func TestExport_ThatIsCutOff_LeavesOnlyAPart(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.ndjson": "internal: The gateway failed", "a.csv": "the answer ended early", "a.ndjson.zst": "the answer ended early",
+	} {
+		s := serveRows(t, &pagesOf{pages: 2})
+		file := filepath.Join(t.TempDir(), name)
+		r := runClient(t, nil, "export", file, "--target", s.public)
+		r.want(t, exitFailure, "", want)
+		r.want(t, exitFailure, "", "what came until then is in "+file+".part")
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: got %v, want that it is not there", name, err)
+		}
+	}
+}
+
+// tellingStore tells when rows are stored.
+type tellingStore struct {
+	memstore.Store
+	stored chan int
+}
+
+func (s *tellingStore) CreateEach(ctx context.Context, employees []models.Employee) []store.ItemResult {
+	results := s.Store.CreateEach(ctx, employees)
+	s.stored <- len(employees)
+	return results
+}
+
+func TestImport_GatewayStops_SaysHowToGoOn(t *testing.T) {
+	rows := &tellingStore{stored: make(chan int, 100)}
+	s := serveRows(t, rows)
+	from, to := io.Pipe()
+	defer to.Close()
+	ended := make(chan result, 1)
+	go func() { ended <- runClient(t, from, "import", "-", "--target", s.public) }() // ends with the gateway
+	if _, err := io.WriteString(to, someRows(10)); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < 10; {
+		n += <-rows.stored
+	}
+	s.stop()
+	r := <-ended
+	r.want(t, exitFailure, "10 written", "stopping: The gateway is stopping")
+	r.want(t, exitFailure, "", "--on-conflict=skip")
+	if got := s.exitCode(t); got != exitOK {
+		t.Errorf("exit code of the gateway: got %d", got)
+	}
+}
+
+func TestImport_Interrupted_SaysHowToGoOn(t *testing.T) {
+	rows := &tellingStore{stored: make(chan int, 100)}
+	s := serveRows(t, rows)
+	from, to := io.Pipe()
+	defer to.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	code := make(chan int, 1)
+	go func() { // ends with interrupt
+		code <- command(ctx, []string{"import", "-", "--target", s.public}, process{
+			getenv: lookup(nil), stdin: from, stdout: &stdout, stderr: &stderr, open: func(Config, *slog.Logger) ([]road, error) { return nil, nil },
+		})
+	}()
+	if _, err := io.WriteString(to, someRows(10)); err != nil {
+		t.Fatal(err)
+	}
+	<-rows.stored
+	interrupt()
+	if got := <-code; got != exitFailure || !strings.Contains(stderr.String(), "context canceled\nrun it again with --on-conflict=skip") {
+		t.Errorf("got exit code %d and %q", got, stderr.String())
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for done, want := range map[int64]string{
+		0: "[>                             ]   0%", 50: "[===============>              ]  50%", 100: "[==============================] 100%",
+	} {
+		if got := bar(done, 100); got != want {
+			t.Errorf("%d: got %q, want %q", done, got, want)
+		}
+	}
+	var b bytes.Buffer
+	p := newProgress(&b)
+	p.draw(1, 2, "words")
+	p.clear()
+	if b.Len() > 0 {
+		t.Errorf("no terminal: got %q", b.String())
+	}
+	p.on = true
+	p.draw(0, 0, "a long line")
+	p.draw(0, 0, "too soon")
+	p.drawn = time.Time{}
+	p.draw(0, 0, "short")
+	p.clear()
+	p.clear()
+	if got := b.String(); got != "\ra long line\rshort      \r     \r" {
+		t.Errorf("got %q", got)
+	}
+}

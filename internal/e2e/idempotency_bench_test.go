@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// BenchmarkIdempotency compares creates without a key, with one, and those that get
+// a kept answer, by each road. All share the machine: what counts is the ratio
+// within a run.
+func BenchmarkIdempotency(b *testing.B) {
+	g := serve(b, cluster(b))
+	for _, connections := range []int{1, 16} {
+		for _, road := range roads {
+			for _, kind := range []string{"without", "first", "again"} {
+				b.Run(fmt.Sprintf("connections=%d/%s/%s", connections, road, kind), func(b *testing.B) {
+					run := fmt.Sprintf("bench-%x", rand.Uint64())
+					post := func(c *benchClient, id int64) { postOnce(c, id, road, run, kind != "without") }
+					if kind == "again" {
+						each(b, g, connections, b.N, post)
+					}
+					b.Cleanup(func() {
+						each(b, g, 32, b.N, func(c *benchClient, id int64) { c.do(http.MethodDelete, "/v1/employees", id, nil, "ndb", http.StatusNoContent) })
+					})
+					b.ResetTimer()
+					each(b, g, connections, b.N, post)
+					b.StopTimer()
+					b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+				})
+			}
+		}
+	}
+}
+
+func postOnce(c *benchClient, id int64, road, run string, withKey bool) {
+	r, err := http.NewRequest(http.MethodPost, c.url+"/v1/employees", strings.NewReader(benchEmployee(id)))
+	if err != nil {
+		c.b.Error(err)
+		return
+	}
+	r.Header.Set("X-Backend", road)
+	r.Header.Set("Content-Type", "application/json")
+	if withKey {
+		r.Header.Set("Idempotency-Key", fmt.Sprintf("%s-%d", run, id))
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		c.b.Error(err)
+		return
+	}
+	defer resp.Body.Close()
+	c.read.Reset()
+	if _, err := c.read.ReadFrom(resp.Body); err != nil || resp.StatusCode != http.StatusCreated {
+		c.b.Errorf("by %s: got %d %s (%v)", road, resp.StatusCode, c.read.String(), err)
+	}
+}
