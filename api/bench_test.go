@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,4 +39,29 @@ func BenchmarkHandler(b *testing.B) {
 	run("Get", "GET", "/v1/employees/1", "")
 	run("Patch", "PATCH", "/v1/employees/1", `{"first":"Ada","last":"King"}`)
 	run("List", "GET", "/v1/employees?city=London", "")
+}
+
+// BenchmarkBatchCreate is a batch over memstore, whose rows are replaced: what HTTP
+// costs for each item.
+func BenchmarkBatchCreate(b *testing.B) {
+	var items strings.Builder
+	for i := range 10_000 {
+		if i > 0 {
+			items.WriteByte(',')
+		}
+		fmt.Fprintf(&items, `{"id":%d,"first":"Ada","last":"Lovelace","city":"London","started":"2020-01-02","department":2}`, i+1)
+	}
+	body := `{"employees":[` + items.String() + `]}`
+	b.ReportAllocs()
+	for b.Loop() {
+		backends := store.NewRegistry("memory")
+		backends.Add("memory", &memstore.Store{})
+		r := httptest.NewRequest(http.MethodPost, pathBatchCreate, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if New(backends, Options{}).ServeHTTP(w, r); w.Code != http.StatusOK {
+			b.Fatal(w.Body)
+		}
+	}
+	b.ReportMetric(10_000*float64(b.N)/b.Elapsed().Seconds(), "items/s")
 }

@@ -55,9 +55,9 @@ func (s *server) exportEmployees(x *exchange, rows streamRows) error {
 	// could be sent to it.
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	first, err := e.page(ctx, 0)
+	first, err := e.page(ctx, nil)
 	if err != nil {
-		return err
+		return (&listParameters{hasFilter: true}).refused(err)
 	}
 	e.prepareHeader()
 	if x.r.Method == http.MethodHead {
@@ -88,29 +88,37 @@ func (o *exportOptions) parseQuery(rawQuery string) error {
 		return newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
 	}
 	var faults []fault
-	var matches []models.Filter
+	var conditions []models.Filter
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := values[name][0]
-		switch {
-		case len(values[name]) > 1:
+		if len(values[name]) > 1 {
 			faults = append(faults, parameterFault(name, "repeated", "must be given once"))
-		case name == "summary":
-			if o.end = value == "true"; !o.end && value != "false" {
-				faults = append(faults, parameterFault(name, "invalid", "must be true or false"))
-			}
-		default:
-			match, err := parseMatch(name, value)
-			if err != nil {
-				faults = append(faults, parameterFault(name, "invalid", err.Error()))
-			}
-			matches = append(matches, match)
+			continue
 		}
+		condition, err := o.read(name, values[name][0])
+		if err != nil {
+			faults = append(faults, faultOf(name, err))
+		}
+		conditions = append(conditions, condition)
 	}
-	o.filter = models.And(matches...)
+	o.filter = models.And(conditions...).Normal()
 	if len(faults) > 0 {
 		return newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
 	}
 	return nil
+}
+
+// read takes one parameter, and returns the condition on employees that it is,
+// if it is one.
+func (o *exportOptions) read(name, value string) (condition models.Filter, err error) {
+	switch name {
+	case "filter":
+		return parseFilter(value)
+	case "summary":
+		o.end, err = parseBool(value)
+		return condition, err
+	default:
+		return parseMatch(name, value)
+	}
 }
 
 // exporter is an export while it runs.
@@ -137,31 +145,28 @@ func (e *exporter) prepareHeader() {
 	h.Set("Trailer", exportCompleteTrailer+", "+exportRowsTrailer)
 }
 
-// page reads the rows behind an ID.
-func (e *exporter) page(ctx context.Context, after int64) ([]models.Employee, error) {
+// page reads rows, those behind a place or the first ones.
+func (e *exporter) page(ctx context.Context, after models.Cursor) (models.EmployeePage, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.s.requestTimeout)
 	defer cancel()
-	page, err := e.rows.List(ctx, models.EmployeeQuery{Filter: e.opts.filter, After: models.Cursor{after}, Limit: exportPageRows})
-	return page.Employees, err
+	return e.rows.List(ctx, models.EmployeeQuery{Filter: e.opts.filter, After: after, Limit: exportPageRows})
 }
 
-// readPages sends all pages but the first to out. What fails because the road
+// readPages sends the pages behind a place to out. What fails because the road
 // cannot serve for a while is tried again.
-func (e *exporter) readPages(ctx context.Context, first []models.Employee, out chan<- []models.Employee) error {
-	for page := first; len(page) == exportPageRows; {
-		after := page[len(page)-1].ID
+func (e *exporter) readPages(ctx context.Context, next models.Cursor, out chan<- []models.Employee) error {
+	for next != nil {
 		p := newPatience(e.s.streamPatience)
-		var err error
-		for {
-			if page, err = e.page(ctx, after); err == nil || !mayServeLater(err) || !p.wait(ctx) {
-				break
-			}
+		page, err := e.page(ctx, next)
+		for err != nil && mayServeLater(err) && p.wait(ctx) {
+			page, err = e.page(ctx, next)
 		}
 		if err != nil {
 			return err
 		}
+		next = page.Next
 		select {
-		case out <- page:
+		case out <- page.Employees:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -172,15 +177,15 @@ func (e *exporter) readPages(ctx context.Context, first []models.Employee, out c
 // run sends the first page and all that follow. One is read while another is
 // sent. An export that cannot come to its end is cut off, so that nobody takes
 // it for a whole one.
-func (e *exporter) run(ctx context.Context, cancel context.CancelFunc, first []models.Employee) {
+func (e *exporter) run(ctx context.Context, cancel context.CancelFunc, first models.EmployeePage) {
 	pages := make(chan []models.Employee)
 	failed := make(chan error, 1)
 	go func() { // ends with the last page, or with cancel
-		failed <- e.readPages(ctx, first, pages)
+		failed <- e.readPages(ctx, first.Next, pages)
 		close(pages)
 	}()
 	w := newExportWriter(e)
-	err := w.page(first)
+	err := w.page(first.Employees)
 	for running := err == nil; running; {
 		select {
 		case page, ok := <-pages:

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -103,6 +104,7 @@ func TestExport_Forms(t *testing.T) {
 		{"?summary=true", "*/*", ndjsonType, row1 + row2 + `{"complete":true,"rows":2}` + "\n"},
 		{"?summary=false", ndjsonType, ndjsonType, row1 + row2},
 		{"?id=2&summary=false", ndjsonType, ndjsonType, row2},
+		{"?summary=false&department=3&filter=" + url.QueryEscape(`first = "ada*" AND started > 2019-12-31`), ndjsonType, ndjsonType, row2},
 		{"?city=x", "", ndjsonType, `{"complete":true,"rows":0}` + "\n"},
 		{"", csvType, "text/csv; charset=utf-8; header=present", "id,first,last,city,started,ended,department\r\n1,,,,,,1\r\n2,\"Ada, \"\"A\"\"\",\"\",,2020-01-02,,3\r\n"},
 		{"?city=x", csvType, "text/csv; charset=utf-8; header=present", "id,first,last,city,started,ended,department\r\n"},
@@ -191,6 +193,7 @@ func TestExport_BadRequests(t *testing.T) {
 		{"?page_size=10", "Accept: */*", 400, "invalid_parameter", "page_size invalid"},
 		{"?salary=1&summary=maybe&id=x", "Accept: */*", 400, "invalid_parameter", "id invalid, salary invalid, summary invalid"},
 		{"?city=a&city=b", "Accept: */*", 400, "invalid_parameter", "city repeated"},
+		{"?filter=first", "Accept: */*", 400, "invalid_parameter", "filter syntax"},
 		{"?city=%zz", "Accept: */*", 400, "invalid_parameter", ""},
 		{"", "X-Durability: disk", 400, "invalid_header", "X-Durability unsupported"},
 		{"", "X-Backend-Compare: sql", 400, "invalid_header", "X-Backend-Compare unsupported"},
@@ -235,15 +238,24 @@ func (p *pagesStore) List(ctx context.Context, q models.EmployeeQuery) (models.E
 			return models.EmployeePage{}, err
 		}
 	}
-	page := make([]models.Employee, min(int64(q.Limit), p.last-afterID(q)))
-	for i := range page {
-		id := afterID(q) + int64(i) + 1
-		page[i] = models.Employee{ID: id, First: textPtr(fmt.Sprint("First ", id)), City: textPtr("Trondheim"), Started: datePtr("2020-01-02"), Department: 1}
+	page := models.EmployeePage{Employees: make([]models.Employee, min(int64(q.Limit), p.last-afterID(q)))}
+	id := afterID(q)
+	for i := range page.Employees {
+		id++
+		page.Employees[i] = models.Employee{ID: id, First: textPtr(fmt.Sprint("First ", id)), City: textPtr("Trondheim"), Started: datePtr("2020-01-02"), Department: 1}
 	}
-	return models.EmployeePage{Employees: page}, nil
+	if id < p.last {
+		page.Next = models.Cursor{id}
+	}
+	return page, nil
 }
 
-func afterID(q models.EmployeeQuery) int64 { return q.After[0].(int64) }
+func afterID(q models.EmployeeQuery) int64 {
+	if q.After == nil {
+		return 0
+	}
+	return q.After[0].(int64)
+}
 
 func newPagesBench(t *testing.T, p *pagesStore, opts Options) *streamBench {
 	t.Helper()

@@ -60,6 +60,8 @@ type Settings struct {
 	Keys      Keys       `json:"keys,omitempty"`
 	Article   bool       `json:"article,omitempty"`
 	Timeout   float64    `json:"timeout_seconds,omitempty"`
+	Sizes     []int      `json:"rows_per_commit,omitempty"`
+	Writers   []int      `json:"writers,omitempty"`
 }
 
 // Cell is what was measured of one workload, road, number of threads and repeat.

@@ -146,7 +146,11 @@ func (r *runner) runCell(ctx context.Context, index int, c *cell) error {
 		}
 		result, reason, err := r.measure(ctx, index, c)
 		if errors.Is(reason, errNoRows) && try < tries {
-			r.rates[rateKey{c.road.Name, c.threads}] = 2 * r.expectedRate(c)
+			rate := 4 * r.expectedRate(c)
+			if result != nil {
+				rate = 1.2 * result.Throughput
+			}
+			r.rates[rateKey{c.road.Name, c.threads}] = rate
 			continue
 		}
 		switch {

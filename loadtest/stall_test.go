@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,7 +57,6 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 // stalling answers in a millisecond, but for a second in which it answers
 // nothing.
 type stalling struct {
-	mu    sync.Mutex // held while it stalls
 	once  sync.Once
 	began time.Time
 	at    time.Duration // since the first request
@@ -64,24 +64,21 @@ type stalling struct {
 
 func (s *stalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.once.Do(func() { s.began = time.Now() })
-	s.mu.Lock()
 	if since := time.Since(s.began); since >= s.at && since < s.at+time.Second {
 		time.Sleep(s.at + time.Second - since)
 	}
-	s.mu.Unlock()
 	time.Sleep(time.Millisecond)
-	switch r.Method {
-	case http.MethodPost:
-		w.WriteHeader(http.StatusCreated)
-	case http.MethodDelete:
-		w.WriteHeader(http.StatusNoContent)
-	default:
-		var id int64
-		if _, err := fmt.Sscanf(r.URL.Path, "/v1/employees/%d", &id); err != nil {
+	switch {
+	case strings.HasSuffix(r.URL.Path, ":batchDelete"):
+		var body struct{ IDs []int64 }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]int64{"id": id})
+		_ = json.NewEncoder(w).Encode(map[string]any{"results": make([]struct{}, len(body.IDs))})
+	case strings.HasPrefix(r.URL.Path, "/v1/employees/"):
+		fmt.Fprintf(w, `{"id":%s}`, strings.TrimPrefix(r.URL.Path, "/v1/employees/"))
+	default:
+		fmt.Fprint(w, "{}") // an empty list, or rows that were created
 	}
 }
 

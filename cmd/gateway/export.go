@@ -30,7 +30,7 @@ func newExporting(p process) *exporting {
 
 func (e *exporting) options() []option {
 	return append(e.transfer.options(),
-		word("filter", "only rows that match, as in 'city=Oslo&department=2' [all]", &e.filter))
+		word("filter", "only rows that match, as in 'city = \"Oslo\"' [all]", &e.filter))
 }
 
 func exportUsage() string {
@@ -73,8 +73,12 @@ func exportFile(ctx context.Context, args []string, p process) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err == nil {
+	err = errors.Join(err, file.Close())
+	switch {
+	case err == nil:
 		err = os.Rename(part, e.file)
+	case e.got == 0:
+		err = errors.Join(err, os.Remove(part))
 	}
 	return e.conclude(rows, err)
 }
@@ -94,9 +98,9 @@ func (e *exporting) conclude(rows string, err error) error {
 
 // receive writes the answer, and returns how many rows it has.
 func (e *exporting) receive(ctx context.Context, w io.Writer) (rows string, err error) {
-	query, err := url.ParseQuery(e.filter)
-	if err != nil {
-		return "", usageError("flag --filter: expected name=value, several with & between them")
+	query := url.Values{}
+	if e.filter != "" {
+		query.Set("filter", e.filter)
 	}
 	r, err := e.request(ctx, http.MethodGet, "/v1/employees:export", query, nil)
 	if err != nil {

@@ -91,7 +91,7 @@ func importFile(ctx context.Context, args []string, p process) error {
 	if err != nil {
 		return err
 	}
-	file, err := m.open()
+	file, err := m.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func importFile(ctx context.Context, args []string, p process) error {
 }
 
 // open opens the file, and finds out how long it is.
-func (m *importing) open() (io.ReadCloser, error) {
+func (m *importing) open(ctx context.Context) (io.ReadCloser, error) {
 	if m.file == standardStream {
-		return io.NopCloser(m.p.stdin), nil
+		return interruptible(ctx, m.p.stdin), nil
 	}
 	file, err := os.Open(m.file)
 	if err != nil {
@@ -117,6 +117,18 @@ func (m *importing) open() (io.ReadCloser, error) {
 		m.size = info.Size()
 	}
 	return file, nil
+}
+
+// interruptible reads r until the context ends, even where r gives nothing.
+func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
+	from, to := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { _ = to.CloseWithError(ctx.Err()) }) // of a pipe it never fails
+	go func() {                                                                 // ends with r, or with the process
+		_, err := io.Copy(to, r)
+		stop()
+		_ = to.CloseWithError(err)
+	}()
+	return from
 }
 
 // counting counts the bytes of a file while they are sent.

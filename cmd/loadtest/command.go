@@ -58,6 +58,7 @@ costs, and where it stops.
 
 Commands:
   run      operations x roads x threads: throughput, latency, processor time
+  batch    many rows in one commit: milliseconds and rows in a second
   report   tables, CSV and HTML page again, out of a report.json
   version  print what this program was built from
 
@@ -77,6 +78,8 @@ func dispatch(ctx context.Context, args []string, p process) error {
 	switch name {
 	case "run":
 		return runCommand(ctx, args, p)
+	case "batch":
+		return batchCommand(ctx, args, p)
 	case "report":
 		return reportCommand(args, p)
 	case "version", "--version":

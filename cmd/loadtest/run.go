@@ -40,7 +40,7 @@ func runCommand(ctx context.Context, args []string, p process) error {
 	config.Targets, config.Way, config.Unchecked = target.roads, target.way, target.way == "null"
 	progress := newProgress(p)
 	config.Progress = progress.show
-	complete := func(r *loadtest.Report) { r.Tool, r.Target, r.Command = thisTool(), target.about, shownCommand(args) }
+	complete := func(r *loadtest.Report) { r.Tool, r.Target, r.Command = thisTool(), target.about, shownCommand("run", args) }
 	config.Checkpoint = func(r *loadtest.Report) error {
 		complete(r)
 		return out.keep(r)
@@ -66,8 +66,8 @@ func finish(report *loadtest.Report, out *output, p process) error {
 }
 
 // shownCommand is the command line without what may hold a password.
-func shownCommand(args []string) []string {
-	shown := []string{"loadtest", "run"}
+func shownCommand(name string, args []string) []string {
+	shown := []string{"loadtest", name}
 	hide := false
 	for _, arg := range args {
 		switch {

@@ -2,6 +2,7 @@ package ndbapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -92,7 +93,8 @@ func (e *each) round(ctx context.Context) error {
 	e.sent, e.again, e.rows, e.free, e.forgotten = e.sent[:0], nil, map[int]*ndb.Row{}, nil, false
 	var failure error
 	b := e.client.NewBatch(ctx, ndb.BatchOptions{Window: eachWindow, Result: func(n int, err error) {
-		if i := e.sent[n]; e.take(ctx, i, err) {
+		i := e.sent[n]
+		if err := e.take(ctx, i, err); err != nil {
 			e.again = append(e.again, i)
 			if failure == nil || mayBeOfOldTable(err) {
 				failure = err
@@ -156,8 +158,9 @@ func (e *each) rowFor(i int) *ndb.Row {
 	return row
 }
 
-// take takes the outcome of item i, and tells whether another round may do it.
-func (e *each) take(ctx context.Context, i int, err error) (again bool) {
+// take takes the outcome of item i, and returns why another round may do it; nil
+// where none may.
+func (e *each) take(ctx context.Context, i int, err error) (again error) {
 	if row, ok := e.rows[i]; ok {
 		delete(e.rows, i)
 		defer func() { e.free = append(e.free, row) }()
@@ -175,7 +178,24 @@ func (e *each) take(ctx context.Context, i int, err error) (again bool) {
 		e.untrue, err = append(e.untrue, i), nil
 	}
 	e.results[i].Err = translate(ctx, err, true)
-	return err != nil && ndb.SurelyNotDone(err) && (mayTryAgain(err) || mayBeOfOldTable(err))
+	switch {
+	case !ndb.SurelyNotDone(err): // also where there is no error
+		return nil
+	case errors.Is(err, ndb.ErrNoNode) && e.hasNode():
+		return errLinkLost
+	case mayTryAgain(err) || mayBeOfOldTable(err):
+		return err
+	default:
+		return nil
+	}
+}
+
+// errLinkLost is what happens to operations whose node is lost before they leave.
+// They wait for nothing, so that they do not go to another node by themselves.
+var errLinkLost = &ndb.Error{Status: ndb.StatusTemporary, Classification: ndb.ClassNodeRecovery}
+
+func (e *each) hasNode() bool {
+	return slices.ContainsFunc(e.client.Nodes(), func(n ndb.NodeInfo) bool { return n.Usable })
 }
 
 // mend patches the employees whose condition was false: that knows less of
