@@ -159,6 +159,11 @@ func (c *Client) Close() {
 	c.running.Wait()
 }
 
+// ClustersLost is how often no usable data node was left. What comes back may be
+// another cluster, or the same one without its last commits; global checkpoints
+// of before it mean nothing then.
+func (c *Client) ClustersLost() uint64 { return c.cluster.epoch.Load() }
+
 func (c *Client) isClosed() bool { return c.life.Err() != nil }
 
 // Nodes tells how the data nodes are, without asking them: for each API node of

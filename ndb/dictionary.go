@@ -70,8 +70,12 @@ func (d *dictionary) find(ctx context.Context, t *Table, trip *trip) (*Table, er
 		}
 		t.def.Store(def)
 		known, kept := d.keep(t, changes)
-		if kept || tries == readTries {
+		if kept {
 			return known, nil
+		}
+		if tries == readTries {
+			t.outdated.Store(true)
+			return t, nil
 		}
 	}
 }
@@ -116,7 +120,10 @@ func (d *dictionary) altered(internal string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes.Add(1)
-	delete(d.tables, internal)
+	if t := d.tables[internal]; t != nil {
+		t.outdated.Store(true)
+		delete(d.tables, internal)
+	}
 }
 
 // dropAll is called when the last data node is lost. Tables that callers still
@@ -125,6 +132,9 @@ func (d *dictionary) dropAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.changes.Add(1)
+	for _, t := range d.tables {
+		t.outdated.Store(true)
+	}
 	clear(d.tables)
 }
 

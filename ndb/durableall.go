@@ -43,7 +43,7 @@ func (c *Client) WaitAllDurable(ctx context.Context) (err error) {
 	for {
 		r, pause, lead := c.checkpoints.joinRound()
 		if lead {
-			if err := c.leadRound(ctx, r, pause); err != nil {
+			if err := c.leadRound(ctx, r, pause, epoch); err != nil {
 				return err
 			}
 		}
@@ -93,14 +93,17 @@ func (p *checkpoints) endRound(r *round) {
 	close(r.over)
 }
 
-// leadRound asks until a checkpoint has ended. After an error those who joined
-// find another round.
-func (c *Client) leadRound(ctx context.Context, r *round, pause time.Duration) error {
+// leadRound asks until a checkpoint has ended, or the cluster of that epoch.
+// After an error those who joined find another round.
+func (c *Client) leadRound(ctx context.Context, r *round, pause time.Duration, epoch uint64) error {
 	err := sleep(ctx, pause)
 	c.checkpoints.sendRound() // too late to join, even where ctx is over
 	defer c.checkpoints.endRound(r)
 	for err == nil && !r.ended {
 		r.ended, err = c.askCheckpoint(ctx)
+		if c.cluster.epoch.Load() != epoch {
+			return notDurable(errLostMeanwhile)
+		}
 	}
 	return err
 }

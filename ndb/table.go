@@ -20,6 +20,7 @@ type Table struct {
 	name     string
 	internal string // its name in the dictionary
 	def      atomic.Pointer[definition]
+	outdated atomic.Bool // see IsCurrent
 }
 
 // Database is the name of the table's database.
@@ -30,6 +31,13 @@ func (t *Table) Name() string { return t.name }
 
 // String is database and name, as in "ndbtest/employee".
 func (t *Table) String() string { return t.database + "/" + t.name }
+
+// IsCurrent is false once the cluster has said that the table was altered or
+// renamed, or was lost: Client.Table then reads the one of that name anew.
+// Operations go on with the definition that they know, in the table that they
+// know: behind a rename, or an ALTER that copies, that is another one than the
+// name says, or one that is about to go. Nothing is said of a DROP.
+func (t *Table) IsCurrent() bool { return !t.outdated.Load() }
 
 // Columns returns all columns in their order. The slice must not be changed.
 func (t *Table) Columns() []*Column { return t.def.Load().columns }

@@ -13,8 +13,8 @@
 // nothing of employees: they take any struct with GORM's tags, as ClusterJ takes
 // any class with its annotations. The tags are read once for a type, and checked
 // against the table's definition in the cluster: at first use, and whenever that
-// has changed. A table that does not fit makes the road unavailable, and the
-// reason says what is wrong.
+// has changed. An employee table that does not fit makes the road unavailable, and
+// the reason says what is wrong; one of answers, only what keeps answers.
 //
 // # Round trips
 //
@@ -26,6 +26,17 @@
 // more in this way, because only models.EmployeePatch.Merge knows all there is to
 // know of dates. The first transactions of a connection pay one more each, for a
 // record of their coordinator.
+//
+// A batch of all or nothing is one transaction in a session: 512 rows for each
+// round trip, and one for the commit. A batch of single writes has 64 transactions
+// in flight at a time and takes no session; four of them run at once, beside the
+// sessions.
+//
+// CreateOnce inserts the employee and its answer together, in one round trip. Where
+// the key has an answer that is refused, and a read tells what it is. Batches with a
+// key insert their answer first, in a round trip of its own, so that twins meet
+// before they have locked any row. So does a create that was refused or had to wait
+// for a lock: then it is known which of the two rows was in the way.
 //
 // # Failures
 //

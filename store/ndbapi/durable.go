@@ -41,16 +41,17 @@ func raise(to *atomic.Uint64, value uint64) {
 // that failed.
 func (s *Store) WaitDurable(ctx context.Context) error {
 	blind, latest := s.commits.blind.Load(), s.commits.latest.Load()
-	if s.commits.settled.Load() < blind {
+	client, err := s.connected()
+	if err != nil {
+		return err
+	}
+	// A cluster that came back may count its checkpoints from lower numbers.
+	if s.commits.settled.Load() < blind || client.ClustersLost() > 0 {
 		if err := s.WaitAllDurable(ctx); err != nil {
 			return err
 		}
 		raise(&s.commits.settled, blind)
 		return nil
-	}
-	client, err := s.connected()
-	if err != nil {
-		return err
 	}
 	return notDurable(ctx, client.WaitDurable(ctx, ndb.GCI(latest)))
 }

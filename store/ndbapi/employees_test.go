@@ -275,3 +275,30 @@ func TestStatus_ShowsThePool(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// The checkpoints of a cluster that was lost say nothing about the next one.
+func TestWaitDurable_AfterTheClusterWasLost_AsksTheNextOne(t *testing.T) {
+	c := startCluster(t, ndbtest.CheckpointInterval(0))
+	s := openOn(t, c)
+	must(t, s.Create(t.Context(), full(t, 1)))
+	c.Checkpoint()
+	c.KillAll()
+	await(t, "the road is down", func() bool { return !s.Status().Up })
+	for _, node := range c.Nodes() {
+		must(t, c.StartNode(node))
+	}
+	await(t, "the road is up", func() bool { return s.Ping(t.Context()) == nil })
+	ended := make(chan error, 1)
+	go func() { ended <- s.WaitDurable(context.Background()) }() // ends with the checkpoint
+	await(t, "asked", func() bool { return s.Stats().Client.Requests > 0 })
+	await(t, "on disk", func() bool {
+		c.Checkpoint()
+		select {
+		case err := <-ended:
+			must(t, err)
+			return true
+		default:
+			return false
+		}
+	})
+}

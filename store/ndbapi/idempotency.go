@@ -63,9 +63,12 @@ func (t *tries) keep(a *models.KeptAnswer) error {
 	return err
 }
 
-// keptResult is result for a call that keeps an answer.
+// keptResult is result for a call that may keep an answer.
 func (t *tries) keptResult(ctx context.Context) error {
 	err := t.result(ctx)
+	if t.also == nil {
+		return err
+	}
 	if _, answered := errors.AsType[*store.AnsweredError](err); answered {
 		// The caller learns of a commit whose checkpoint only others know.
 		t.session.store.commits.acknowledge(ndb.UnknownGCI)

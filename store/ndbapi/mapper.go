@@ -65,8 +65,9 @@ func (p *mapper) learn(ctx context.Context, client *ndb.Client, old *learnt) (*m
 		return l.mapping, l.err
 	}
 	table, err := client.Table(ctx, p.database, p.shape.table)
-	if err == nil && old != nil && old.err != nil {
-		// The client may know the table that did not fit, and not that it was made anew.
+	if err == nil && old != nil && (old.err != nil || old.mapping.table == table && old.mapping.isCurrent()) {
+		// The client may know the table that did not fit, or that failed, and not
+		// that it was dropped or made anew.
 		err = table.Refresh(ctx)
 	}
 	if err != nil && !isClass(err, ndb.ClassSchema) {

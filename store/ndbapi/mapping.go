@@ -21,9 +21,11 @@ type mapping struct {
 	first   *ndb.Column     // of the table's definition that was checked
 }
 
-// isCurrent tells whether the table's definition is still the one that was
-// checked, as far as the client knows.
-func (m *mapping) isCurrent() bool {
+// isCurrent tells whether the table is still what its name means, and its
+// definition the one that was checked, as far as the client knows.
+func (m *mapping) isCurrent() bool { return m.table.IsCurrent() && m.isDefinition() }
+
+func (m *mapping) isDefinition() bool {
 	now := m.table.Columns()
 	return len(now) > 0 && now[0] == m.first
 }
@@ -41,7 +43,7 @@ func newMapping(s *shape, table *ndb.Table) (*mapping, error) {
 		if err := m.bind(known); err != nil {
 			return nil, fmt.Errorf("table %s.%s: %w", table.Database(), table.Name(), err)
 		}
-		if err = m.choose(); err == nil && m.isCurrent() {
+		if err = m.choose(); err == nil && m.isDefinition() {
 			return m, nil
 		}
 	}

@@ -173,6 +173,9 @@ func (s *Store) check(ctx context.Context, client *ndb.Client, p *mapper) {
 		// the next check comes soon.
 		s.cfg.Logger.Debug("table could not be checked", "table", p.shape.table, "error", err.Error())
 	}
+	if p == s.employees {
+		s.probe(ctx)
+	}
 	after := p.misfit()
 	switch {
 	case after != nil && (before == nil || before.Error() != after.Error()):
@@ -180,6 +183,18 @@ func (s *Store) check(ctx context.Context, client *ndb.Client, p *mapper) {
 	case after == nil && before != nil:
 		s.cfg.Logger.Info("table fits again", "table", p.shape.table)
 	}
+}
+
+// probeTimeout bounds the look for an employee.
+const probeTimeout = time.Second
+
+// probe reads an employee that nobody has: the cluster does not tell that a table
+// was dropped, and a call that meets it makes the mapping anew. Any other error
+// is one of the moment.
+func (s *Store) probe(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	_ = s.newSession().Find(ctx, &models.Employee{})
 }
 
 // connected returns the client, or ErrUnavailable.

@@ -3,6 +3,7 @@ package ndbapi
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"time"
@@ -18,6 +19,10 @@ const (
 	maxTries   = 8
 	firstPause = 4 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
+	// lockWait is how long the data nodes let an operation wait for a lock by
+	// default, and a little more. A try that may be cut off in such a wait could
+	// only end with an unknown outcome.
+	lockWait = 1500 * time.Millisecond
 	// retryTime is how long after its first failure a call is begun again: a
 	// wait for a lock takes 1.2 s by default, and another one may follow.
 	retryTime = 2 * time.Second
@@ -90,7 +95,7 @@ func (t *tries) again(ctx context.Context) bool {
 			return true
 		}
 	}
-	if !mayTryAgain(t.err) || t.n >= maxTries || time.Since(t.failed) > retryTime {
+	if !mayTryAgain(t.err) || t.n >= maxTries || time.Since(t.failed) > retryTime || t.locked() && timeLeft(ctx) < lockWait {
 		return false
 	}
 	t.session.store.counters.retries.Add(1)
@@ -105,6 +110,16 @@ func (t *tries) relearn(ctx context.Context) (changed bool, err error) {
 	}
 	alsoChanged, err := t.also.mapper.relearn(ctx, t.client, t.also.mapping)
 	return changed || alsoChanged, err
+}
+
+// locked tells whether the try has waited for a lock in vain.
+func (t *tries) locked() bool { return isClass(t.err, ndb.ClassTimeout) }
+
+func timeLeft(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return time.Until(deadline)
+	}
+	return math.MaxInt64
 }
 
 // mayBeOld tells whether the try surely did nothing and perhaps failed because

@@ -149,3 +149,23 @@ func TestErrors_RefusedForGood_NotDoneAgain(t *testing.T) {
 		}
 	}
 }
+
+// A lock that another one holds has the write refused for sure. Another try would
+// be cut off by the deadline while it waits, and nobody could tell.
+func TestRetry_LockedRow_IsNotTriedAgainShortOfTheDeadline(t *testing.T) {
+	c := startCluster(t)
+	s := openOn(t, c)
+	must(t, s.Create(t.Context(), full(t, 1)))
+	for name, run := range writes {
+		t.Run(name, func(t *testing.T) {
+			c.Refuse(ndbtest.Match{Table: "employee", Times: 1}, codeLockTimeout)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			before := s.Counters()
+			wantKind(t, run(ctx, t, s), store.ErrUnavailable)
+			if got := s.Counters(); got != before {
+				t.Errorf("got %+v, want no retry: %+v", got, before)
+			}
+		})
+	}
+}

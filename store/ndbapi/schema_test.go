@@ -3,10 +3,12 @@ package ndbapi_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ndbgate/ndbgate/models"
+	"github.com/ndbgate/ndbgate/ndb"
 	"github.com/ndbgate/ndbgate/ndb/ndbtest"
 	"github.com/ndbgate/ndbgate/store"
 	"github.com/ndbgate/ndbgate/store/ndbapi"
@@ -238,4 +240,38 @@ func TestNull_InNotNullColumn(t *testing.T) {
 	e := full(t, 1)
 	e.Last = nil
 	wantInvalid(t, s.Create(t.Context(), e), "last", "notnull")
+}
+
+// The cluster says nothing of a DROP, and nobody may be calling.
+func TestTable_Dropped_IsNoticedWithoutTraffic(t *testing.T) {
+	c := startCluster(t)
+	s := openOnly(t, ndbapi.Config{Connectstring: c.Connectstring(), CheckInterval: checkInterval})
+	await(t, "the road is up", func() bool { return s.Status().Up })
+	must(t, c.DropTable("ndbtest", "employee"))
+	await(t, "the road is down", func() bool { return !s.Status().Up })
+	c.MustCreateTable(employeeTable)
+	await(t, "the road is up again", func() bool { return s.Status().Up })
+}
+
+// Behind a rename or an ALTER that copies, the table that was known is not the one
+// of that name: the very next call looks.
+func TestTable_Altered_IsLookedUpBeforeTheNextCall(t *testing.T) {
+	c := startCluster(t)
+	var read atomic.Int64
+	s := openOn(t, c, func(cfg *ndbapi.Config) {
+		cfg.CheckInterval = time.Hour
+		cfg.Trace = &ndb.Trace{TableRead: func(ndb.TableRead) { read.Add(1) }}
+	})
+	must(t, s.Create(t.Context(), full(t, 1)))
+	client, err := s.Client()
+	must(t, err)
+	table, err := client.Table(t.Context(), "ndbtest", "employee")
+	must(t, err)
+	before := read.Load()
+	must(t, c.AlterAddColumn("ndbtest", "employee", ndbtest.ColumnDef{Name: "salary", Type: "INT"}))
+	await(t, "the client knows", func() bool { return !table.IsCurrent() })
+	must(t, s.Create(t.Context(), full(t, 2)))
+	if read.Load() == before {
+		t.Error("the table was not read again")
+	}
 }
