@@ -3,6 +3,7 @@
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
+LISTEN = $(or $(GATEWAY_LISTEN),127.0.0.1:8080)
 MODULES := . devcluster
 
 export CGO_ENABLED ?= 0
@@ -14,11 +15,11 @@ help: ## this list
 
 run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
 	@printf '%s\n' \
-	  'Once the gateway says "listening", try in another terminal, or open http://127.0.0.1:8080/docs:' '' \
-	  "  curl -i -X PUT http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: ndb' -H 'Content-Type: application/json' -d '{\"first\":\"Ada\",\"city\":\"London\"}'" \
-	  "  curl -i http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: sql'" \
-	  "  curl -i -X PATCH http://127.0.0.1:8080/v1/employees/1 -H 'X-Backend: sql' -H 'Content-Type: application/merge-patch+json' -d '{\"city\":\"Paris\"}'" \
-	  "  curl -i 'http://127.0.0.1:8080/v1/employees?city=paris' -H 'X-Backend: ndb'" ''
+	  'Once the gateway says "listening", try in another terminal, or open http://$(LISTEN)/docs:' '' \
+	  "  curl -i -X PUT http://$(LISTEN)/v1/employees/1 -H 'X-Backend: ndb' -H 'Content-Type: application/json' -d '{\"first\":\"Ada\",\"city\":\"London\"}'" \
+	  "  curl -i http://$(LISTEN)/v1/employees/1 -H 'X-Backend: sql'" \
+	  "  curl -i -X PATCH http://$(LISTEN)/v1/employees/1 -H 'X-Backend: sql' -H 'Content-Type: application/merge-patch+json' -d '{\"city\":\"Paris\"}'" \
+	  "  curl -i 'http://$(LISTEN)/v1/employees?city=paris' -H 'X-Backend: ndb'" ''
 	@exec bin/devcluster -- bin/gateway serve
 
 build: ## bin/gateway and bin/devcluster

@@ -39,8 +39,8 @@ Flags:
   --verbose                show the SQL node's own log on stderr
   --help                   show this help
 
-Port 0 is any free one. Without these flags it is taken with CMD, and where the
-usual port is in use.
+Port 0 is any free one. Without these flags the usual ports are taken, or free
+ones where those are in use; with CMD always free ones.
 `
 
 // The usual addresses, and the one for those who take any port.

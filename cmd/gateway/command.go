@@ -66,6 +66,9 @@ func dispatch(ctx context.Context, args []string, p process) error {
 	case "version", "--version":
 		return printVersion(args, p.stdout)
 	case "help", "--help", "-help", "-h":
+		if len(args) > 0 {
+			return dispatch(ctx, []string{args[0], "--help"}, p)
+		}
 		_, err := io.WriteString(p.stdout, usage())
 		return err
 	default:

@@ -26,7 +26,11 @@ Exit codes: 0 fine, 1 failed, 2 wrong command line or setting.
 
 func settingsUsage(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: gateway %s [--SETTING=VALUE ...]\n\nSettings, with their defaults in brackets:\n", command)
+	fmt.Fprintf(&b, "Usage: gateway %s [--SETTING=VALUE ...]\n\n", command)
+	if command == "check" {
+		fmt.Fprintf(&b, "Tries every backend once, for %v at most. Exit codes: 0 all answer, 1 not all.\n", checkTimeout)
+	}
+	b.WriteString("Settings, with their defaults in brackets:\n")
 	for _, s := range settings {
 		fmt.Fprintf(&b, "  --%-20s  %s", s.name, s.help)
 		if s.fallback != "" {
