@@ -22,8 +22,14 @@ func openTable(t *testing.T, dsns string) *sql.DB {
 		t.Fatal(err)
 	}
 	clear := func() {
-		if _, err := db.Exec("DELETE FROM employee WHERE id BETWEEN ? AND ?", firstID, firstID+1_000_000); err != nil {
-			t.Fatal(err)
+		for deleted := int64(1); deleted > 0; { // in steps that one transaction may hold
+			result, err := db.Exec("DELETE FROM employee WHERE id BETWEEN ? AND ? LIMIT 10000", firstID, firstID+1_000_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if deleted, err = result.RowsAffected(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	clear()
