@@ -132,7 +132,7 @@ func TestBadInput_GetsItsProblemAndStoresNothing(t *testing.T) {
 		{"query on one", request{"GET", one + "?fields=id", "", nil}, 400, "invalid_parameter", "", "no query"},
 		{"unknown parameter", request{"GET", create + "?salary=1", "", nil}, 400, "invalid_parameter", "salary invalid", ""},
 		{"repeated parameter", request{"GET", create + "?city=a&city=b", "", nil}, 400, "invalid_parameter", "city repeated", ""},
-		{"all bad parameters at once", request{"GET", create + "?page_size=0&order_by=first&started=x&department=y&zip=1", "", nil}, 400, "invalid_parameter", "department invalid, order_by invalid, page_size invalid, started invalid, zip invalid", ""},
+		{"all bad parameters at once", request{"GET", create + "?page_size=0&order_by=salary&started=x&department=y&zip=1", "", nil}, 400, "invalid_parameter", "department invalid, order_by invalid, page_size invalid, started invalid, zip invalid", ""},
 		{"page too large", request{"GET", create + "?page_size=1001", "", nil}, 400, "invalid_parameter", "page_size invalid", "1000"},
 		{"department beyond int32", request{"GET", create + "?department=2147483648", "", nil}, 400, "invalid_parameter", "department invalid", "2147483647"},
 		{"zeros and signs", request{"GET", create + "?department=007&page_size=%2B5&id=-0", "", nil}, 400, "invalid_parameter", "department invalid, id invalid, page_size invalid", ""},

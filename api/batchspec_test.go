@@ -34,3 +34,24 @@ func (s *scriptedStore) DeleteAll(ctx context.Context, ids []int64) error {
 	}
 	return s.Store.DeleteAll(ctx, ids)
 }
+
+func (s *scriptedStore) CreateAllOnce(ctx context.Context, employees []models.Employee, a models.KeptAnswer) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Store.CreateAllOnce(ctx, employees, a)
+}
+
+func (s *scriptedStore) PatchAllOnce(ctx context.Context, updates []models.EmployeeUpdate, a models.KeptAnswer) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Store.PatchAllOnce(ctx, updates, a)
+}
+
+func (s *scriptedStore) DeleteAllOnce(ctx context.Context, ids []int64, a models.KeptAnswer) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Store.DeleteAllOnce(ctx, ids, a)
+}

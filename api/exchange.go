@@ -122,7 +122,7 @@ func (x *exchange) empty(status int) error {
 func (x *exchange) problem(p *problem) {
 	p.RequestID = infoOf(x.r.Context()).id
 	h := x.w.Header()
-	for _, stale := range []string{"ETag", "Preference-Applied"} {
+	for _, stale := range []string{"ETag", "Preference-Applied", replayedHeader} {
 		h.Del(stale)
 	}
 	h.Set("Cache-Control", "no-store")

@@ -39,7 +39,7 @@ func explainList(x *exchange, p *listParameters) error {
 	if err != nil {
 		return p.refused(err)
 	}
-	x.w.Header().Set("Cache-Control", "no-store")
+	x.w.Header().Set("Cache-Control", "private, no-cache")
 	return x.json(http.StatusOK, explainView{*viewOfPath(&path)})
 }
 

@@ -70,7 +70,7 @@ func (s *server) exportEmployees(x *exchange, rows streamRows) error {
 
 func parseExport(x *exchange) (exportOptions, error) {
 	opts := exportOptions{end: true, encoding: rowformat.ChooseEncoding(x.r.Header.Values("Accept-Encoding"))}
-	x.w.Header().Add("Vary", "Accept, Accept-Encoding")
+	x.w.Header().Set("Vary", varyOnRoad+", Accept, Accept-Encoding")
 	if _, given := x.r.Header[durabilityHeader]; given {
 		return opts, refuseHeader(durabilityHeader, "unsupported", "is for calls that write")
 	}

@@ -405,7 +405,7 @@ func TestExport_EndsWhenTheGatewayStops(t *testing.T) {
 }
 
 func TestExport_TakesLittleMemoryHoweverLongItIs(t *testing.T) {
-	const n, most = 300_000, 24 << 20
+	const n, most = 100_000, 8 << 20
 	before := heapInUse()
 	var peak atomic.Uint64
 	b := newPagesBench(t, &pagesStore{last: n, before: func(context.Context, models.EmployeeQuery) error {

@@ -57,7 +57,7 @@ func FuzzParseETags(f *testing.F) {
 }
 
 func FuzzParseListParameters(f *testing.F) {
-	for _, query := range []string{"", "city=Oslo&page_size=2", "page_token=AQAAAAAAAAAAAAAAAAAAAAAA", "a=%zz", "id=+1&started=2020-01-01", "city=a&city=b"} {
+	for _, query := range []string{"", "city=Oslo&page_size=2", "page_token=AuCTC0OXjvZ4ASLkuSAr&city=Oslo&page_size=1", "filter=city%3D%22a*%22&order_by=city+desc&fields=id&count=true", "a=%zz", "id=+1&started=2020-01-01", "city=a&city=b"} {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

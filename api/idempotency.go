@@ -20,14 +20,14 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotency-Replayed"
 
-	// answerLifetime is how long a key keeps its answer.
-	answerLifetime = 24 * time.Hour
+	defaultKeyLifetime = 24 * time.Hour
 )
 
 // once is what a request with an idempotency key has to keep its answer by.
 type once struct {
-	key     []byte
-	bodySum hash.Hash // of the body, once it was read
+	key      []byte
+	lifetime time.Duration // of the answer
+	bodySum  hash.Hash     // of the body, once it was read
 }
 
 // summing is the body, of which what is read is summed up.
@@ -55,7 +55,7 @@ func (s *server) once(h handler) handler {
 			return fmt.Errorf("%w: %w", store.ErrKeyInUse, x.ctx.Err())
 		}
 		defer leave()
-		x.once = &once{key: []byte(key), bodySum: sha256.New()}
+		x.once = &once{key: []byte(key), lifetime: s.keyLifetime, bodySum: sha256.New()}
 		err = h(x)
 		if answered, ok := errors.AsType[*store.AnsweredError](err); ok {
 			r, err := s.answeredBefore(x, &answered.Answer)
@@ -116,7 +116,7 @@ func (x *exchange) kept(r *reply) models.KeptAnswer {
 		Key:     x.once.key,
 		Request: x.requestSum(),
 		Made:    now.UnixMilli(),
-		Expires: now.Add(answerLifetime).UnixMilli(),
+		Expires: now.Add(x.once.lifetime).UnixMilli(),
 		Answer:  r.encode(),
 	}
 }

@@ -205,7 +205,7 @@ func TestImport_CSV_TellsNullFromEmptyText(t *testing.T) {
 
 func TestImport_OfCompressedDataThatIsCutOff(t *testing.T) {
 	for _, encoding := range []string{"gzip", "zstd"} {
-		text := packed(t, encoding, rowsFrom(1, 100_000))
+		text := packed(t, encoding, rowsFrom(1, 30_000))
 		b := newStreamBench(t, Options{})
 		a := b.importText("", text[:len(text)/2], "Content-Encoding: "+encoding)
 		if s := a.summary(t); s.Complete || s.Error.Code != "invalid_body" || s.Written < 1000 || s.Written != s.Rows || len(b.stored()) != int(s.Written) {
@@ -216,7 +216,7 @@ func TestImport_OfCompressedDataThatIsCutOff(t *testing.T) {
 
 func TestImport_OfABomb(t *testing.T) {
 	b := newStreamBench(t, Options{})
-	a := b.importText("", packed(t, "zstd", strings.Repeat("\n", 128<<20)), "Content-Encoding: zstd")
+	a := b.importText("?on_error=continue", packed(t, "zstd", strings.Repeat(" ", 64<<20)), "Content-Encoding: zstd")
 	if !strings.Contains(a.text, `"code":"invalid_body"`) || !strings.Contains(a.text, "more than 1000 times") {
 		t.Errorf("got %d %s", a.status, a.text)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 )
@@ -49,7 +48,7 @@ func (m *importer) takeFault(f *lineFault) (ends bool) {
 		m.fail(importEnd{line: f.line, problem: f.problem})
 		return true
 	case wrong > m.opts.maxErrors:
-		m.fail(importEnd{line: f.line, problem: newProblem(codeTooManyErrors, fmt.Sprintf("more than %d lines are wrong", m.opts.maxErrors))})
+		m.fail(importEnd{line: f.line, problem: newProblem(codeTooManyErrors, fmt.Sprintf("more lines are wrong than max_errors allows, which is %d", m.opts.maxErrors))})
 		return true
 	}
 	return false
@@ -135,6 +134,15 @@ func (m *importer) note(counts importCounts) {
 // while.
 func (m *importer) linger() {
 	_ = m.body.conn.Flush() // an error means that the client has left
+	<-m.readEnded           // soon: the body was read to its end, or stopped
+	until := time.Now().Add(lingerTime)
+	for some := make([]byte, lingerBytes); time.Now().Before(until); {
+		setDeadline(m.body.conn.SetReadDeadline, lingerTime)
+		if _, err := m.x.r.Body.Read(some); err != nil {
+			return
+		}
+	}
+	// The client goes on sending. net/http sees that, and closes the connection in
+	// a way in which the answer is not lost; not so after a read that timed out.
 	setDeadline(m.body.conn.SetReadDeadline, lingerTime)
-	_, _ = io.Copy(io.Discard, m.x.r.Body) // an error is the end of it, or the deadline
 }

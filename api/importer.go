@@ -27,7 +27,8 @@ const (
 	// lingerTime is for how long the rest of a body is thrown away after an answer
 	// that did not wait for it: a client that only sends, and is cut off at once,
 	// may lose the answer.
-	lingerTime = 2 * time.Second
+	lingerTime  = 2 * time.Second
+	lingerBytes = 32 << 10 // at a time
 )
 
 // errClientLeft ends an import whose client reads no more.
@@ -52,9 +53,11 @@ type importer struct {
 	stopped context.Context
 	stop    context.CancelFunc
 
-	read   atomic.Int64 // rows
-	served atomic.Bool  // the road has answered once
-	events chan importEvent
+	read      atomic.Int64 // rows
+	served    atomic.Bool  // the road has answered once
+	events    chan importEvent
+	readEnded chan struct{} // closed once nothing reads the body
+	ended     chan struct{} // closed once all rows that were read are written or given up
 
 	// Of run alone.
 	report   *report
@@ -88,7 +91,7 @@ func newImporter(s *server, x *exchange, rows streamRows, conn *http.ResponseCon
 	m := &importer{
 		s: s, x: x, rows: rows, opts: opts,
 		body:   &idleBody{r: x.r, conn: conn, limit: s.streamIdle},
-		events: make(chan importEvent, importWriters),
+		events: make(chan importEvent, importWriters), readEnded: make(chan struct{}), ended: make(chan struct{}),
 		report: newReport(x, conn),
 	}
 	m.stopped, m.stop = context.WithCancel(x.ctx)
@@ -113,9 +116,10 @@ func (m *importer) run() error {
 	ending, broken := m.s.stopping, m.report.broken
 	for running := true; running; {
 		select {
-		case e, ok := <-m.events:
-			running = ok
+		case e := <-m.events:
 			m.take(e)
+		case <-m.ended:
+			running = false
 		case <-ticker.C:
 			m.report.add(progressLine{lineProgress, m.countsNow(), m.seconds()})
 		case <-ending:
@@ -128,32 +132,48 @@ func (m *importer) run() error {
 			m.stop()
 		}
 	}
+	for len(m.events) > 0 {
+		m.take(<-m.events)
+	}
 	m.waitForDisk()
 	return m.finish()
 }
 
-// start starts the stages; events is closed when all have ended.
+// start starts the stages. The reader may wait for its client for a while after
+// the others were stopped.
 func (m *importer) start() {
 	rows := make(chan importRow, chunkRows)
+	go func() { // ends with the body, or soon after body.stop
+		m.readRows(rows)
+		close(rows)
+		close(m.readEnded)
+	}()
 	var stages sync.WaitGroup
-	stages.Go(func() { defer close(rows); m.readRows(rows) }) // ends with the body, or with stop
 	var chunks [importWriters]chan []importRow
 	for i := range chunks {
 		chunks[i] = make(chan []importRow)
 		stages.Go(func() { m.write(chunks[i]) }) // ends with distribute
 	}
-	stages.Go(func() { m.distribute(rows, chunks) }) // ends with readRows
+	stages.Go(func() { m.distribute(rows, chunks) }) // ends with readRows, or with stop
 	go func() {                                      // ends with the stages
 		stages.Wait()
-		close(m.events)
+		close(m.ended)
 	}()
+}
+
+// tell tells run of an event, unless the import was stopped.
+func (m *importer) tell(e importEvent) {
+	select {
+	case m.events <- e:
+	case <-m.stopped.Done():
+	}
 }
 
 // readRows reads the body.
 func (m *importer) readRows(out chan<- importRow) {
 	body, err := rowformat.NewReader(m.opts.encoding, m.body)
 	if err != nil {
-		m.events <- importEvent{fatal: m.bodyError(err), lastRead: true}
+		m.tell(importEvent{fatal: m.bodyError(err), lastRead: true})
 		return
 	}
 	defer body.Close() // it only gives memory back
@@ -171,13 +191,13 @@ func (m *importer) readRows(out chan<- importRow) {
 			}
 		case errors.As(err, &fault):
 			m.read.Add(1)
-			m.events <- importEvent{faults: []*lineFault{fault}, lastRead: !m.opts.goOn}
+			m.tell(importEvent{faults: []*lineFault{fault}, lastRead: !m.opts.goOn})
 			if m.opts.goOn && m.stopped.Err() == nil {
 				continue
 			}
 			return
 		case !errors.Is(err, io.EOF) && !errors.Is(err, errBodyStopped):
-			m.events <- importEvent{fatal: m.bodyError(err), lastRead: true}
+			m.tell(importEvent{fatal: m.bodyError(err), lastRead: true})
 		}
 		return
 	}
@@ -241,6 +261,8 @@ func (m *importer) distribute(in <-chan importRow, out [importWriters]chan []imp
 			}
 			c.rows = append(c.rows, row)
 			c.ids[row.employee.ID] = struct{}{}
+		case <-m.stopped.Done():
+			return
 		case <-delay.C:
 			for i := range chunks {
 				if len(chunks[i].rows) == 0 {

@@ -26,8 +26,9 @@ type Options struct {
 	BatchTimeout   time.Duration         // deadline of a batch; default BatchTimeout(RequestTimeout)
 	MaxBatchBytes  int64                 // longest body of a batch; default 64 MiB
 	MaxItems       int                   // items of all batches at once; default 100,000
+	KeyLifetime    time.Duration         // of answers under idempotency keys; default 24 h
 	MaxComparisons int                   // reads that ask a second road at once; default 32
-	MaxStreams     int                   // imports and exports at once; default 8
+	MaxStreams     int                   // imports and exports at once; default 8, negative: none
 	StreamIdle     time.Duration         // longest time without a byte from, or to, the client of a stream; default 1 min
 	StreamPatience time.Duration         // for which a stream waits for a road that cannot serve; default 30 s
 	Stopping       <-chan struct{}       // closed when streams are to end; default: never
@@ -90,6 +91,7 @@ type server struct {
 	streamIdle     time.Duration
 	streamPatience time.Duration
 	stopping       <-chan struct{}
+	keyLifetime    time.Duration
 	turns          turns // of idempotency keys
 }
 
@@ -104,10 +106,11 @@ func newServer(backends *store.Registry, opts Options) *server {
 		maxBatchBytes:  cmp.Or(opts.MaxBatchBytes, defaultMaxBatchBytes),
 		items:          itemBudget{max: int64(cmp.Or(opts.MaxItems, defaultMaxItems))},
 		comparing:      make(chan struct{}, cmp.Or(opts.MaxComparisons, defaultMaxComparisons)),
-		streams:        make(chan struct{}, cmp.Or(opts.MaxStreams, defaultMaxStreams)),
+		streams:        make(chan struct{}, max(cmp.Or(opts.MaxStreams, defaultMaxStreams), 0)),
 		streamIdle:     cmp.Or(opts.StreamIdle, defaultStreamIdle),
 		streamPatience: cmp.Or(opts.StreamPatience, defaultStreamPatience),
 		stopping:       opts.Stopping,
+		keyLifetime:    cmp.Or(opts.KeyLifetime, defaultKeyLifetime),
 	}
 	s.streamMetrics = newStreamMetrics(opts.Metrics, func() int { return len(s.streams) })
 	if s.ids == nil {

@@ -74,6 +74,9 @@ func TestContract_ExamplesShowEveryProblem(t *testing.T) {
 	}
 	for _, s := range loadContract(t).samples() {
 		shown[s.problemCode()] = true
+		for _, line := range s.lines(t, []byte(s.want.text())) {
+			shown[line.problemCode()] = true
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(codes)) {
 		if !shown[name] {
@@ -220,9 +223,9 @@ func (s *sample) check(t *testing.T, c *contract) {
 			t.Fatal(err)
 		}
 	}
-	var opts Options
+	opts := s.streamOptions()
 	if s.request.Stalled {
-		opts.RequestTimeout = 100 * time.Millisecond
+		opts.RequestTimeout, opts.StreamIdle = 100*time.Millisecond, 100*time.Millisecond
 	}
 	server := httptest.NewServer(New(c.backends(s, rows), opts))
 	defer server.Close()
@@ -289,10 +292,10 @@ func (s *sample) body() []byte {
 	case s.request.Body != nil:
 		return s.request.Body
 	case example.exists():
-		return encodeJSON(example)
+		return s.encoded(example)
 	default:
 		for first := range media.at("schema", "examples").items() {
-			return encodeJSON(first)
+			return s.encoded(first)
 		}
 		s.operation.c.t.Fatalf("%s: no example of the body", s.name)
 		return nil
@@ -362,7 +365,7 @@ func listOf(value any) []string {
 func (s *sample) checkRequest(t *testing.T, body []byte) {
 	t.Helper()
 	if s.mediaType != "" {
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+		value, err := s.decoded(body)
 		if err != nil {
 			t.Fatalf("request %s: %v", body, err)
 		}
@@ -375,7 +378,9 @@ func (s *sample) checkRequest(t *testing.T, body []byte) {
 		given["query "+name] = listOf(value)[0]
 	}
 	for name, value := range s.request.Headers {
-		given["header "+name] = value
+		if name != "Accept" && name != "Content-Type" { // which OpenAPI knows by itself
+			given["header "+name] = value
+		}
 	}
 	for name, value := range s.request.Path {
 		given["path "+name] = value
@@ -436,6 +441,10 @@ func (s *sample) checkBody(t *testing.T, contentType string, body []byte, idAssi
 	}
 	if err := s.schema.validate(s.want.value); err != nil {
 		t.Errorf("example: %v", err)
+	}
+	if contentType == ndjsonType {
+		s.checkLines(t, body)
+		return
 	}
 	if !strings.HasSuffix(contentType, "json") {
 		if !strings.HasPrefix(string(body), s.want.text()) {
@@ -514,13 +523,14 @@ func (c *contract) backends(s *sample, rows *scriptedStore) *store.Registry {
 // failures are what the store answers in the examples of problems that no
 // request can cause by itself.
 var failures = map[code]error{
-	codeBatchTooLarge:  &store.BatchTooLargeError{Limit: 32768, Setting: "MaxNoOfConcurrentOperations"},
-	codeInternal:       errors.New("a failure without a kind"),
-	codeInvalidValue:   store.ErrInvalid,
-	codeKeyInUse:       store.ErrKeyInUse,
-	codeNoIdempotency:  store.ErrNoAnswers,
-	codeOutcomeUnknown: store.ErrUnknownOutcome,
-	codeTimeout:        context.DeadlineExceeded,
+	codeBatchTooLarge:    &store.BatchTooLargeError{Limit: 32768, Setting: "MaxNoOfConcurrentOperations"},
+	codeInternal:         errors.New("a failure without a kind"),
+	codeInvalidValue:     store.ErrInvalid,
+	codeKeyInUse:         store.ErrKeyInUse,
+	codeNoIdempotency:    store.ErrNoAnswers,
+	codeOutcomeUnknown:   store.ErrUnknownOutcome,
+	codeTimeout:          context.DeadlineExceeded,
+	codeOrderUnsupported: store.ErrOrderUnsupported,
 }
 
 // scriptedStore is a memstore with a given status, on which every call fails

@@ -88,7 +88,7 @@ func TestContract_DescribesTheModel(t *testing.T) {
 			filters = append(filters, parameter.at("name").text())
 		}
 	}
-	sameNames(t, "query parameters of the list", append(names, "page_size", "page_token", "order_by"), filters)
+	sameNames(t, "query parameters of the list", append(names, "filter", "order_by", "fields", "page_size", "page_token", "count", "explain"), filters)
 }
 
 func TestContract_SchemasAreSound(t *testing.T) {
@@ -346,8 +346,12 @@ func (p place) validate(v any) error {
 	return schema.Validate(v)
 }
 
-// validateText checks a parameter or header, whose text may mean an integer.
+// validateText checks a parameter or header, whose text may mean an integer or a
+// boolean.
 func (p place) validateText(text string) error {
+	if b, err := strconv.ParseBool(text); p.at("type").text() == "boolean" && err == nil {
+		return p.validate(b)
+	}
 	if n := json.Number(text); p.at("type").text() == "integer" && isInteger(n) {
 		return p.validate(n)
 	}

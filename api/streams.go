@@ -124,12 +124,15 @@ func (b *idleBody) isStopped() bool {
 	return b.stopped
 }
 
-// stop ends a read that waits, and all later ones.
+// stop ends all later reads, and one that waits after a while: a body of which a
+// read was cut off cannot be read any more.
 func (b *idleBody) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stopped = true
-	setDeadline(b.conn.SetReadDeadline, -time.Second)
+	if !b.stopped {
+		b.stopped = true
+		setDeadline(b.conn.SetReadDeadline, lingerTime)
+	}
 }
 
 // setDeadline sets a deadline from now on; 0 means none. Some writers of tests

@@ -88,12 +88,6 @@ func batchTables(r *Report) []table {
 	if t := writersTable(lines, sizes); len(t.rows) > 1 {
 		tables = append(tables, t)
 	}
-	for i := range r.Batches {
-		if b := &r.Batches[i]; b.Error != "" {
-			last := &tables[len(tables)-1]
-			last.notes = append(last.notes, fmt.Sprintf("%s: %s, %d rows, %s: %s", b.Engine, b.Line().Name(), b.Size, writersText(b.Writers), b.Error))
-		}
-	}
 	return tables
 }
 

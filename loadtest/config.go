@@ -24,6 +24,13 @@ type Config struct {
 	Rate     float64
 	Arrivals Arrivals // of an open loop; default: constant
 
+	// FindMax looks for the most that each road can do of each workload, instead of
+	// a sweep: it doubles the threads, or the rate of an open loop, from the first
+	// of Threads or from Rate on, until more do not give more, or p99 is longer than
+	// MaxP99. Repeats do not count.
+	FindMax bool
+	MaxP99  time.Duration // 0: no limit
+
 	Duration time.Duration // of a cell, without its warm-up; default 10 s
 	Warmup   time.Duration // default: 3 s; negative: none
 	Repeats  int           // default 3
@@ -157,6 +164,7 @@ func (c *Config) Validate() error {
 	check(c.MaxRows >= 0 && c.MaxRows <= maxRows, "max-rows: %d is not from 1 to %d", c.MaxRows, maxRows)
 	check(c.MaxOps >= 0, "max-ops: %d is negative", c.MaxOps)
 	check(c.FirstID >= 0 && c.FirstID < 1<<52, "first-id: %d is not from 1 to 2^52", c.FirstID)
+	check(c.MaxP99 >= 0, "max-p99: %v is negative", c.MaxP99)
 	check(c.MaxLag >= 0, "max-lag: %v is negative", c.MaxLag)
 	check(c.GiveUp >= 0, "give-up: %v is negative", c.GiveUp)
 	workloads := map[string]bool{}

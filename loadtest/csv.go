@@ -8,9 +8,12 @@ import (
 	"time"
 )
 
-// WriteCSV writes one line for each cell, with a heading.
+// WriteCSV writes one line for each cell, or each batch, with a heading.
 func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
+	if r.Kind == "batch" {
+		return out.WriteAll(batchRows(r))
+	}
 	rows := [][]string{{
 		"workload", "backend", "variant", "threads", "rate", "repeat", "began", "seconds", "ops", "rows", "ops_per_second",
 		"mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "failed", "late", "dropped",
@@ -19,10 +22,23 @@ func WriteCSV(w io.Writer, r *Report) error {
 	for i := range r.Cells {
 		rows = append(rows, csvRow(&r.Cells[i]))
 	}
-	if err := out.WriteAll(rows); err != nil {
-		return err
+	return out.WriteAll(rows)
+}
+
+func batchRows(r *Report) [][]string {
+	rows := [][]string{{"backend", "way", "engine", "rows_per_commit", "writers", "writer", "batch", "ms", "rows_per_second", "error"}}
+	for i := range r.Batches {
+		b := &r.Batches[i]
+		for writer, runs := range b.Runs {
+			for n, ms := range runs {
+				rows = append(rows, []string{
+					b.Backend, b.Way, b.Engine, strconv.Itoa(b.Size), strconv.Itoa(b.Writers), strconv.Itoa(writer + 1), strconv.Itoa(n + 1),
+					number(ms, 3), number(b.RowsPerSecond(), 1), b.Error,
+				})
+			}
+		}
 	}
-	return out.Error()
+	return rows
 }
 
 func csvRow(c *Cell) []string {

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -9,31 +10,44 @@ import (
 
 // Hook runs something at a time of the measurement.
 type Hook struct {
-	Name string
-	At   time.Duration // since the measured time of its cell began
-	Cell int           // index of the cell in the order of the run; -1: every one
-	// Run must end with the context.
+	Name    string
+	At      time.Duration // since the measured time of its cell began
+	Cell    int           // index of the cell in the order of the run; -1: every one
+	Timeout time.Duration // default: a minute
+	// Always has it run at the end of a cell that ends before its time, too: it
+	// mends what another one has broken.
+	Always bool
+	// Run does it. It must end with its context, which is over by Timeout; the end
+	// of the cell, or an interrupt, does not cut it off.
 	Run func(ctx context.Context) error
 }
 
-// startHooks starts those of the cell, and returns what waits for them.
+// hookTimeout is the default of Hook.Timeout.
+const hookTimeout = time.Minute
+
+// startHooks starts those of the cell, and returns what waits for them, once the
+// cell has ended.
 func (m *measurement) startHooks(ctx context.Context) (wait func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ended, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	var mu sync.Mutex // guards the events of the report
 	for _, h := range m.config.Hooks {
 		if h.Cell != m.index && h.Cell != -1 {
 			continue
 		}
-		running.Go(func() { // ends with the cell
+		running.Go(func() { // ends by the hook's timeout, once the cell has ended
 			timer := time.NewTimer(h.At)
 			defer timer.Stop()
 			select {
 			case <-timer.C:
-			case <-ctx.Done():
-				return
+			case <-ended.Done():
+				if !h.Always {
+					return
+				}
 			}
 			event := Event{Name: h.Name, Cell: m.index, At: time.Since(m.began).Seconds(), Since: (m.span.now() - m.span.warmup).Seconds()}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(h.Timeout, hookTimeout))
+			defer cancel()
 			if err := h.Run(ctx); err != nil {
 				event.Error = err.Error()
 			}
@@ -43,8 +57,8 @@ func (m *measurement) startHooks(ctx context.Context) (wait func()) {
 		})
 	}
 	return func() {
-		cancel()
+		end()
 		running.Wait()
-		slices.SortFunc(m.report.Events, func(a, b Event) int { return int((a.At - b.At) * 1000) })
+		slices.SortFunc(m.report.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	}
 }

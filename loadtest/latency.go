@@ -1,6 +1,8 @@
 package loadtest
 
 import (
+	"time"
+
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
@@ -59,4 +61,13 @@ func (l *Latency) Percentiles(at []float64) []float64 {
 		values = append(values, millis(h.ValueAtQuantile(p)))
 	}
 	return values
+}
+
+// LatencyFor is the distribution of n times, for those who make reports.
+func LatencyFor(n int, at func(i int) time.Duration) Latency {
+	h := newHistogram()
+	for i := range n {
+		recordIn(h, at(i))
+	}
+	return latencyOf(h)
 }

@@ -86,8 +86,8 @@ type measurement struct {
 
 func (m *measurement) workers(sessions []target.Session) []*worker {
 	var pace *pacer
-	if m.config.Rate > 0 {
-		pace = newPacer(m.config.Rate, m.config.Arrivals, newRand(m.config.Seed, m.index, -1))
+	if m.cell.rate > 0 {
+		pace = newPacer(m.cell.rate, m.config.Arrivals, newRand(m.config.Seed, m.index, -1))
 	}
 	var workers []*worker
 	for i, session := range sessions {
@@ -205,12 +205,12 @@ func (m *measurement) result(workers []*worker) *Cell {
 		return nil
 	}
 	c := m.cell
-	all := newRecorder(m.span, m.series, &c.workload, m.config.Rate > 0)
+	all := newRecorder(m.span, m.series, &c.workload, m.cell.rate > 0)
 	for _, w := range workers {
 		w.rec.mergeInto(all)
 	}
 	cell := &Cell{
-		Workload: c.workload.Name, Backend: c.road.Name, Variant: c.variant, Threads: c.threads, Rate: m.config.Rate, Repeat: c.repeat,
+		Workload: c.workload.Name, Backend: c.road.Name, Variant: c.variant, Threads: c.threads, Rate: m.cell.rate, Repeat: c.repeat,
 		Began: m.span.began.Add(m.span.warmup), Seconds: measured.Seconds(),
 		Ops: all.counts.ops, Rows: all.counts.rows, Throughput: float64(all.counts.ops) / measured.Seconds(),
 		Latency: latencyOf(all.latency), Late: all.counts.late, LateTimer: all.counts.lateTimer, Dropped: all.counts.dropped,

@@ -35,6 +35,11 @@ func Notes(r *Report) []string {
 			notes = append(notes, fmt.Sprintf("%s: measured for %.1f s alone: %s", c.title(), c.Seconds, c.Partial))
 		}
 	}
+	for i := range r.Batches {
+		if b := &r.Batches[i]; b.Error != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s, %d rows a commit, %s: %s", b.Engine, b.Line().Name(), b.Size, writersText(b.Writers), b.Error))
+		}
+	}
 	return shorten(notes)
 }
 

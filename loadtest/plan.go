@@ -8,7 +8,8 @@ type cell struct {
 	road     Road
 	variant  Variant
 	threads  int
-	repeat   int // from 1 on
+	rate     float64 // of an open loop; 0: a closed one
+	repeat   int     // from 1 on
 }
 
 // plan lists the cells of all repeats in the order in which they run. The roads
@@ -25,9 +26,9 @@ func plan(c *Config) []cell {
 					slices.Reverse(roads)
 				}
 				for _, road := range roads {
-					cells = append(cells, cell{w, road, "", threads, repeat})
+					cells = append(cells, cell{w, road, "", threads, c.Rate, repeat})
 					if variant, ok := articleVariant(&w, road.Native); ok && c.Article {
-						cells = append(cells, cell{w, road, variant, threads, repeat})
+						cells = append(cells, cell{w, road, variant, threads, c.Rate, repeat})
 					}
 				}
 			}

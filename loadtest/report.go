@@ -28,6 +28,7 @@ type Report struct {
 	Command  []string `json:"command,omitempty"`
 
 	Cells         []Cell         `json:"cells,omitempty"`
+	Maxima        []Maximum      `json:"maxima,omitempty"` // of find-max
 	Batches       []Batch        `json:"batches,omitempty"`
 	Verifications []Verification `json:"verifications,omitempty"`
 	Events        []Event        `json:"events,omitempty"` // of hooks
@@ -147,6 +148,18 @@ type Point struct {
 	Max          float64 `json:"max_ms"`
 	HostCPU      float64 `json:"host_cpu_percent"`     // -1: not known
 	DatabaseCPU  float64 `json:"database_cpu_percent"` // of all processors; -1: not known
+}
+
+// Maximum is the most that was found of a workload by a road.
+type Maximum struct {
+	Workload   string  `json:"workload"`
+	Backend    string  `json:"backend"`
+	Variant    Variant `json:"variant,omitempty"`
+	Threads    int     `json:"threads"`
+	Rate       float64 `json:"rate,omitempty"` // that was kept
+	Throughput float64 `json:"ops_per_second"`
+	P99        float64 `json:"p99_ms"`
+	Stopped    string  `json:"stopped"` // why more was not tried
 }
 
 // Verification is a look at the rows by one road.

@@ -29,12 +29,14 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	cells := plan(&c)
-	if len(cells) > maxCells {
-		return nil, fmt.Errorf("%d cells are more than %d: take fewer operations, threads or repeats", len(cells), maxCells)
+	r := &runner{config: c, data: newDataset(&c), report: newReport(&c), rates: map[rateKey]float64{}}
+	measure := r.runCells
+	if c.FindMax {
+		measure, r.report.Kind = r.findMaxima, "find-max"
+	} else if r.cells = plan(&c); len(r.cells) > maxCells {
+		return nil, fmt.Errorf("%d cells are more than %d: take fewer operations, threads or repeats", len(r.cells), maxCells)
 	}
-	r := &runner{config: c, data: newDataset(&c), cells: cells, report: newReport(&c), rates: map[rateKey]float64{}}
-	err := r.run(ctx)
+	err := r.run(ctx, measure)
 	r.report.Ended = time.Now()
 	r.report.EndedBy = endedBy(ctx, err)
 	if ctx.Err() != nil && !errors.Is(err, ErrRows) {
@@ -85,7 +87,8 @@ type runner struct {
 // interrupt.
 const cleanTimeout = 2 * time.Minute
 
-func (r *runner) run(ctx context.Context) (err error) {
+// run measures between what comes before and after.
+func (r *runner) run(ctx context.Context, measure func(context.Context) error) (err error) {
 	r.began = time.Now()
 	defer func() {
 		// An interrupt ends the measurement, but the rows are to go all the same.
@@ -109,7 +112,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 	if err := r.verify(ctx, "before"); err != nil {
 		return err
 	}
-	if err := r.runCells(ctx); err != nil || ctx.Err() != nil {
+	if err := measure(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return r.verify(ctx, "after")
@@ -224,8 +227,8 @@ const (
 // expectedRate is how many operations a cell may do in a second: by the fastest
 // by this road with so many threads.
 func (r *runner) expectedRate(c *cell) float64 {
-	if r.config.Rate > 0 {
-		return r.config.Rate
+	if c.rate > 0 {
+		return c.rate
 	}
 	if rate := r.rates[rateKey{c.road.Name, c.threads}]; rate > 0 {
 		return min(rate, fastestGuessed)

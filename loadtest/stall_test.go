@@ -2,13 +2,10 @@ package loadtest_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -60,6 +57,8 @@ type stalling struct {
 	once  sync.Once
 	began time.Time
 	at    time.Duration // since the first request
+
+	answers target.NullGateway
 }
 
 func (s *stalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -68,18 +67,7 @@ func (s *stalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(s.at + time.Second - since)
 	}
 	time.Sleep(time.Millisecond)
-	switch {
-	case strings.HasSuffix(r.URL.Path, ":batchDelete"):
-		var body struct{ IDs []int64 }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"results": make([]struct{}, len(body.IDs))})
-	case strings.HasPrefix(r.URL.Path, "/v1/employees/"):
-		fmt.Fprintf(w, `{"id":%s}`, strings.TrimPrefix(r.URL.Path, "/v1/employees/"))
-	default:
-		fmt.Fprint(w, "{}") // an empty list, or rows that were created
-	}
+	s.answers.ServeHTTP(w, r)
 }
 
 // runStalling measures reads of a server that stalls for a second in the third.

@@ -21,6 +21,9 @@ type table struct {
 func WriteTables(w io.Writer, r *Report) error {
 	var b strings.Builder
 	var tables []table
+	if len(r.Maxima) > 0 {
+		tables = append(tables, maximaTable(r))
+	}
 	if len(r.Cells) > 0 {
 		tables = append(tables, sweepTables(r)...)
 	}
@@ -106,6 +109,20 @@ func sweepTables(r *Report) []table {
 		byThreads("Busy processors of the host, in percent", func(s *Summary) float64 { return s.HostCPU }, 1),
 	)
 	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) < 2 })
+}
+
+func maximaTable(r *Report) table {
+	t := table{title: "The most that was found", rows: [][]string{{"", "ops/s", "threads", "rate", "p99 ms", ""}}}
+	for _, m := range r.Maxima {
+		rate := ""
+		if m.Rate > 0 {
+			rate = number(m.Rate, 0)
+		}
+		t.rows = append(t.rows, []string{
+			m.Workload + " " + Line{m.Workload, m.Backend, m.Variant}.Name(), number(m.Throughput, 1), strconv.Itoa(m.Threads), rate, number(m.P99, 2), m.Stopped,
+		})
+	}
+	return t
 }
 
 func repeatsText(r *Report) string {

@@ -153,8 +153,9 @@ func (f Filter) appendTo(b *strings.Builder, inGroup bool) {
 	case OpAnd, OpOr:
 		f.appendGroup(b, inGroup)
 	case OpNot:
-		b.WriteString("NOT ")
-		f.Members[0].appendTo(b, true)
+		b.WriteString("NOT (")
+		f.Members[0].appendTo(b, false)
+		b.WriteByte(')')
 	case OpLike, OpNotLike:
 		if f.Op == OpNotLike {
 			b.WriteString("NOT ")

@@ -35,8 +35,8 @@ func After(order []Order, cursor Cursor) Filter {
 		}
 		tied = append(tied, o.tied(cursor[i]))
 	}
-	if len(order) == 1 {
-		return Or(choices...)
+	if len(choices) == 1 {
+		return choices[0]
 	}
 	// The first member says no more than the second one, but it is what an index
 	// on the first property can use.

@@ -41,7 +41,7 @@ func TestLoad_NothingGiven_Defaults(t *testing.T) {
 		Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9090", DefaultBackends: []store.Share{{Name: "ndb", Weight: 1}},
 		NDBConnectstring: "127.0.0.1:1186", NDBDatabase: "ndbtest", NDBMaxTransactions: 64,
 		SQLDSNs: []string{"root@tcp(127.0.0.1:3306)/ndbtest"}, SQLMaxOpenConns: 64,
-		RequestTimeout: 10 * time.Second, LogLevel: slog.LevelInfo,
+		RequestTimeout: 10 * time.Second, KeyLifetime: 24 * time.Hour, LogLevel: slog.LevelInfo,
 		origins: map[string]string{},
 	}
 	if !reflect.DeepEqual(cfg, want) {
@@ -72,7 +72,7 @@ func TestLoad_EverySettingFromEverySource(t *testing.T) {
 		"listen": ":1", "admin-listen": "localhost:2", "default-backend": "ndb=90,sql=10",
 		"ndb-connectstring": "nodeid=5,mgm1:1186,mgm2", "ndb-database": "other", "ndb-nodeids": "53,54",
 		"ndb-max-transactions": "7", "sql-dsn": "a:b@tcp(h:1)/d c@unix(/run/mysqld.sock)/e", "sql-max-open-conns": "8",
-		"request-timeout": "250ms", "log-level": "warn",
+		"request-timeout": "250ms", "idempotency-lifetime": "1h30m0s", "log-level": "warn",
 	}
 	var args []string
 	env, yaml := map[string]string{}, ""
@@ -168,6 +168,7 @@ func TestLoad_Refusals(t *testing.T) {
 		{"transactions", []string{"--ndb-max-transactions=0"}, nil, "", []string{`ndb-max-transactions "0" (flag --ndb-max-transactions): expected a whole number from 1 to 10000`}},
 		{"connections", []string{"--sql-max-open-conns=many"}, nil, "", []string{`sql-max-open-conns "many"`}},
 		{"timeout without unit", []string{"--request-timeout=10"}, nil, "", []string{`request-timeout "10" (flag --request-timeout): expected a duration`}},
+		{"lifetime of keys", []string{"--idempotency-lifetime=999ms"}, nil, "", []string{`idempotency-lifetime "999ms" (flag --idempotency-lifetime): expected a duration from 1s to 720h0m0s`}},
 		{"timeout zero", []string{"--request-timeout=0s"}, nil, "", []string{`request-timeout "0s"`}},
 		{"log level", []string{"--log-level=loud"}, nil, "", []string{`log-level "loud" (flag --log-level): expected debug, info, warn or error`}},
 

@@ -86,4 +86,9 @@ func perSecond(rows int64, took time.Duration) string {
 }
 
 // size is as in "12.3 MB".
-func size(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
+func size(bytes int64) string {
+	if bytes < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+}

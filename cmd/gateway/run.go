@@ -124,7 +124,7 @@ func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gat
 	return &gateway{
 		public: &http.Server{
 			Handler: api.New(backends, api.Options{
-				Logger: logger, Metrics: metrics, RequestTimeout: cfg.RequestTimeout, Stopping: stopping,
+				Logger: logger, Metrics: metrics, RequestTimeout: cfg.RequestTimeout, KeyLifetime: cfg.KeyLifetime, Stopping: stopping,
 			}),
 			ReadHeaderTimeout: readHeaderTimeout,
 			ReadTimeout:       readHeaderTimeout + cfg.RequestTimeout + bodyGrace,

@@ -24,6 +24,7 @@ type Config struct {
 	SQLDSNs            []string // secret; empty: no backend sql
 	SQLMaxOpenConns    int
 	RequestTimeout     time.Duration
+	KeyLifetime        time.Duration // of answers under idempotency keys
 	LogLevel           slog.Level
 	ConfigFile         string
 
@@ -42,6 +43,8 @@ const (
 	maxPoolSize       = 10_000
 	minRequestTimeout = time.Millisecond
 	maxRequestTimeout = time.Hour
+	minKeyLifetime    = time.Second
+	maxKeyLifetime    = 30 * 24 * time.Hour
 )
 
 // setting is one row of the table that flags, environment, file and help are
@@ -83,7 +86,10 @@ var settings = []setting{
 	number("ndb-max-transactions", "64", "most transactions at once", func(c *Config) *int { return &c.NDBMaxTransactions }),
 	sqlDSNs(),
 	number("sql-max-open-conns", "64", "most connections to each SQL node", func(c *Config) *int { return &c.SQLMaxOpenConns }),
-	requestTimeout(),
+	period("request-timeout", "10s", "longest time of one request", minRequestTimeout, maxRequestTimeout,
+		func(c *Config) *time.Duration { return &c.RequestTimeout }),
+	period("idempotency-lifetime", "24h", "how long an Idempotency-Key counts", minKeyLifetime, maxKeyLifetime,
+		func(c *Config) *time.Duration { return &c.KeyLifetime }),
 	logLevel(),
 	configFile(),
 }
@@ -182,21 +188,21 @@ func sqlDSNs() setting {
 	}
 }
 
-func requestTimeout() setting {
+func period(name, fallback, help string, least, most time.Duration, field func(*Config) *time.Duration) setting {
 	return setting{
-		name: "request-timeout", fallback: "10s", help: "longest time of one request", types: []string{yamlText},
-		want: fmt.Sprintf("a duration from %v to %v with its unit, such as 10s", minRequestTimeout, maxRequestTimeout),
+		name: name, fallback: fallback, help: help, types: []string{yamlText},
+		want: fmt.Sprintf("a duration from %v to %v with its unit, such as 10s", least, most),
 		parse: func(c *Config, value string) error {
 			d, err := time.ParseDuration(value)
 			if err != nil {
 				return errWant
 			}
-			c.RequestTimeout = d
+			*field(c) = d
 			return nil
 		},
-		show: func(c *Config) string { return c.RequestTimeout.String() },
+		show: func(c *Config) string { return field(c).String() },
 		check: func(c *Config) error {
-			if c.RequestTimeout < minRequestTimeout || c.RequestTimeout > maxRequestTimeout {
+			if d := *field(c); d < least || d > most {
 				return errWant
 			}
 			return nil

@@ -43,8 +43,7 @@ A setting is taken from its flag, else from its environment variable
 (GATEWAY_SQL_DSN for --sql-dsn), else from the file, else from its default.
 --ndb-connectstring= or --sql-dsn= without a value switches the backend off.
 A DSN is user[:password]@tcp(host:port)/database; several, with spaces between
-them, are SQL nodes used in turn. Other users of this host can see flags, so
-give passwords in the environment or in the file.
+them, are used in turn. Others on this host see flags: keep passwords elsewhere.
 `)
 	return b.String()
 }

@@ -57,10 +57,13 @@ Measures the roads to the rows of a MySQL NDB Cluster: how fast each is, what it
 costs, and where it stops.
 
 Commands:
-  run      operations x roads x threads: throughput, latency, processor time
-  batch    many rows in one commit: milliseconds and rows in a second
-  report   tables, CSV and HTML page again, out of a report.json
-  version  print what this program was built from
+  run        operations x roads x threads: throughput, latency, processor time
+  batch      many rows in one commit: milliseconds and rows in a second
+  compare    two reports, cell by cell; exit code 1 on a regression
+  report     tables, CSV and HTML page again, out of a report.json
+  scenarios  lists measurements that are worth repeating
+  null       a gateway that does nothing, to measure the harness itself
+  version    print what this program was built from
 
 Every command has --help. A first look, with a gateway on this host:
   loadtest run --target http://127.0.0.1:8080 --quick
@@ -80,8 +83,14 @@ func dispatch(ctx context.Context, args []string, p process) error {
 		return runCommand(ctx, args, p)
 	case "batch":
 		return batchCommand(ctx, args, p)
+	case "compare":
+		return compareCommand(args, p)
 	case "report":
 		return reportCommand(args, p)
+	case "null":
+		return nullCommand(ctx, args, p)
+	case "scenarios":
+		return listScenarios(p.stdout)
 	case "version", "--version":
 		return printVersion(p)
 	case "help", "--help", "-help", "-h":

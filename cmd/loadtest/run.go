@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/ndbgate/ndbgate/loadtest"
 )
@@ -37,10 +36,13 @@ func runCommand(ctx context.Context, args []string, p process) error {
 	if len(f.cpu) == 0 {
 		config.CPU = target.cpu
 	}
-	config.Targets, config.Way, config.Unchecked = target.roads, target.way, target.way == "null"
+	config.Targets, config.Way = target.roads, target.way
+	config.Unchecked = config.Unchecked || target.way == "null"
 	progress := newProgress(p)
 	config.Progress = progress.show
-	complete := func(r *loadtest.Report) { r.Tool, r.Target, r.Command = thisTool(), target.about, shownCommand("run", args) }
+	complete := func(r *loadtest.Report) {
+		r.Tool, r.Target, r.Command = thisTool(), target.about, shownCommand("run", args)
+	}
 	config.Checkpoint = func(r *loadtest.Report) error {
 		complete(r)
 		return out.keep(r)
@@ -91,14 +93,9 @@ func reportCommand(args []string, p process) error {
 		}
 		return nil
 	}
-	f, err := os.Open(args[0])
+	report, err := readReport(args[0])
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	report, err := loadtest.ReadReport(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	return finish(report, beside(args[0]), p)
 }

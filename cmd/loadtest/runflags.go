@@ -23,6 +23,7 @@ type runFlags struct {
 	cpu      []string
 	arrivals string
 	keys     string
+	scenario string
 }
 
 func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
@@ -30,6 +31,7 @@ func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.connection.register(flags, p)
 	c := &f.config
+	flags.StringVar(&f.scenario, "scenario", "", "a YAML file with flags as keys, or a name that loadtest scenarios lists; flags on the command line are stronger")
 	flags.StringVar(&f.ops, "ops", "insert,select,update,delete", "operations, of insert, select, update, delete, list; and names of mixes")
 	flags.Func("mix", "a mix of operations, NAME=OP:WEIGHT,...; several", func(text string) error {
 		f.mixes = append(f.mixes, text)
@@ -48,8 +50,11 @@ func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
 	flags.Uint64Var(&c.Seed, "seed", 1, "of rows and keys: the same seed gives the same")
 	flags.StringVar(&f.keys, "keys", "uniform", "how rows are chosen: uniform, sequential or zipf")
 	flags.StringVar(&f.mode, "mode", "", "article: updates and deletes of the native road that find the row first, too")
+	flags.BoolVar(&c.FindMax, "find-max", false, "look for the most: double threads, or --rate, until more do not give more")
+	flags.DurationVar(&c.MaxP99, "max-p99", 0, "of --find-max: a longer p99 is too much; 0: any will do")
 	flags.BoolVar(&f.quick, "quick", false, "a look in under two minutes: one short repeat of each cell")
 	flags.BoolVar(&c.Keep, "keep", false, "leave the data set in the table")
+	flags.BoolVar(&c.Unchecked, "unchecked", false, "do not check the rows: for targets that keep none, such as loadtest null")
 	flags.DurationVar(&c.GiveUp, "give-up", 5*time.Second, "end when the target serves nothing for so long")
 	flags.DurationVar(&c.MaxLag, "max-lag", 10*time.Second, "of --rate: operations that would be sent later than this are dropped")
 	flags.StringVar(&c.Title, "title", "", "heading of the report")
@@ -69,19 +74,23 @@ func (f *runFlags) finish(flags *flag.FlagSet) (*loadtest.Config, error) {
 	if flags.NArg() > 0 {
 		return nil, badUsage("argument %q: run takes flags alone", flags.Arg(0))
 	}
-	given := map[string]bool{}
-	flags.Visit(func(set *flag.Flag) { given[set.Name] = true })
-	if f.quick {
-		for name, value := range quickSettings {
-			if given[name] {
-				continue
-			}
-			if err := flags.Set(name, value); err != nil {
-				return nil, err
-			}
+	c := &f.config
+	if f.quick { // before the scenario, whose long times it is to replace
+		if err := setUngiven(flags, quickSettings); err != nil {
+			return nil, err
 		}
 	}
-	c := &f.config
+	if f.scenario != "" {
+		s, err := readScenario(f.scenario)
+		if err == nil {
+			err = s.apply("run", flags)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.Hooks = s.hooks
+	}
+	given := givenFlags(flags)
 	var err error
 	if c.Workloads, err = workloads(f.ops, f.mixes); err != nil {
 		return nil, &usageError{err}
@@ -96,11 +105,37 @@ func (f *runFlags) finish(flags *flag.FlagSet) (*loadtest.Config, error) {
 	default:
 		return nil, badUsage("--mode %q: there is only article", f.mode)
 	}
+	if c.FindMax && !given["threads"] && c.Rate == 0 {
+		c.Threads = []int{1}
+	}
+	if c.Rate > 0 && !given["threads"] {
+		c.Threads = []int{64}
+	}
 	if c.Warmup == 0 {
 		c.Warmup = -1 // zero would mean the default
 	}
 	c.Arrivals, c.Keys, c.Timeout = loadtest.Arrivals(f.arrivals), loadtest.Keys(f.keys), f.timeout
 	return c, nil
+}
+
+func givenFlags(flags *flag.FlagSet) map[string]bool {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	return given
+}
+
+// setUngiven sets flags that were not given.
+func setUngiven(flags *flag.FlagSet, values map[string]string) error {
+	given := givenFlags(flags)
+	for name, value := range values {
+		if given[name] {
+			continue
+		}
+		if err := flags.Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // workloads reads the names of operations and mixes. A mix that --ops does not

@@ -30,8 +30,8 @@ func newHandler(h mysql.Handler) (mysql.Handler, error) {
 // ComPrepare prepares a statement. The engine counts no parameters of an EXPLAIN,
 // and knows no other form of it than that of a tree.
 func (h *handler) ComPrepare(ctx context.Context, c *mysql.Conn, query string, prepare *mysql.PrepareData) ([]*querypb.Field, error) {
-	const explain = "EXPLAIN "
-	explained, ok := strings.CutPrefix(query, explain)
+	const explain = "EXPLAIN FORMAT="
+	explained, ok := strings.CutPrefix(query, explain+"TRADITIONAL ")
 	parsed, err := sqlparser.Parse(explained)
 	if _, isSelect := parsed.(*sqlparser.Select); !ok || err != nil || !isSelect {
 		return h.Handler.ComPrepare(ctx, c, query, prepare)
@@ -46,7 +46,7 @@ func (h *handler) ComPrepare(ctx context.Context, c *mysql.Conn, query string, p
 	if err != nil {
 		return nil, err
 	}
-	prepare.PrepareStmt = explain + "FORMAT=TREE " + explained
+	prepare.PrepareStmt = explain + "TREE " + explained
 	prepare.ParamsCount = uint16(parameters)
 	prepare.ParamsType = make([]int32, parameters)
 	prepare.BindVars = make(map[string]*querypb.BindVariable, parameters)

@@ -51,8 +51,10 @@ type thing struct {
 func newThing(t *testing.T, db *sql.DB) *thing {
 	th := &thing{t: t, db: db, key: fmt.Sprintf("e2e-%x", rand.Uint64())}
 	t.Cleanup(func() {
-		if _, err := db.Exec("DELETE FROM employee WHERE last = ?", th.key); err != nil {
-			t.Errorf("clean up: %v", err)
+		for _, statement := range []string{"DELETE FROM employee WHERE last = ?", "DELETE FROM idempotency WHERE idempotency_key = ?"} {
+			if _, err := db.Exec(statement, th.key); err != nil {
+				t.Errorf("clean up: %v", err)
+			}
 		}
 	})
 	return th

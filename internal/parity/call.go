@@ -146,6 +146,15 @@ func (c *call) smaller() []action {
 		less.query.Filter = f
 		all = append(all, &less)
 	}
+	if c.query.After != nil {
+		less := *c
+		less.query.After = nil
+		all = append(all, &less)
+	} else if n := len(c.query.Order); n > 0 {
+		less := *c
+		less.query.Order = c.query.Order[:n-1]
+		all = append(all, &less)
+	}
 	if c.method == callCreate || c.method == callSave {
 		for _, p := range models.EmployeeProperties() {
 			if p.Nullable && p.Value(&c.employee) != nil {
@@ -194,7 +203,11 @@ func (c *call) String() string {
 	case callGet, callDelete:
 		return fmt.Sprintf("%s(%d)%s", c.method, c.id, c.pre)
 	case callList:
-		return fmt.Sprintf("List(%s, after %s, limit %d)", asASCII(c.query.Filter.String()), asJSON(c.query.After), c.query.Limit)
+		var order []string
+		for _, o := range c.query.Order {
+			order = append(order, fmt.Sprintf("%s %t", o.Property.Name, o.Descending))
+		}
+		return fmt.Sprintf("List(%s, by %v, after %s, limit %d)", asASCII(c.query.Filter.String()), order, asASCII(asJSON(c.query.After)), c.query.Limit)
 	case callPatch:
 		var set []string
 		for _, p := range c.set {

@@ -32,7 +32,7 @@ func TestRealCluster(t *testing.T) {
 	needCluster(t)
 	for _, table := range Tables() {
 		t.Run(table.Name, func(t *testing.T) {
-			Run(t, realTwins(t, &table), Config{Steps: table.StepsOf(clusterSteps)})
+			Run(t, realTwins(t, &table), Config{Steps: table.StepsOf(clusterSteps), NoOrder: table.NoOrder()})
 		})
 	}
 }
@@ -43,7 +43,7 @@ func TestRealCluster_ManyRows(t *testing.T) {
 	needCluster(t)
 	for _, table := range Tables() {
 		if table.Name == "original" || table.Name == "unicode" {
-			Run(t, realTwins(t, &table), Config{Steps: episodeSteps, Rows: rows})
+			Run(t, realTwins(t, &table), Config{Steps: episodeSteps, Rows: rows, NoOrder: table.NoOrder()})
 		}
 	}
 }

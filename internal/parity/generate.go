@@ -16,9 +16,11 @@ type generator struct {
 	*rand.Rand
 	others bool // there are other programs
 	filled bool // the table has many rows
-	ids    []int64
-	texts  []text // that were used lately
-	queue  []step // that follow the last one
+	// noOrder has the names of properties that the native road cannot order by.
+	noOrder []string
+	ids     []int64
+	texts   []text // that were used lately
+	queue   []step // that follow the last one
 }
 
 const (

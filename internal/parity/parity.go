@@ -55,6 +55,8 @@ type Config struct {
 	Steps          int    // default 1000
 	Rows           int    // that others have put into the tables before; default none
 	MaxDifferences int    // after which nothing more is looked for; default 3
+	// NoOrder has the names of properties that the native road cannot order by.
+	NoOrder []string
 }
 
 const (
@@ -133,6 +135,7 @@ func Find(ctx context.Context, twins [2]Twin, cfg Config) (Result, error) {
 	result := Result{Tally: b.tally}
 	for episode := uint64(0); result.Steps < cfg.Steps && len(result.Differences) < cfg.MaxDifferences; episode++ {
 		g := newGenerator(rand.New(rand.NewPCG(cfg.Seed, episode)), twins[0].Others != nil)
+		g.noOrder = cfg.NoOrder
 		g.fill(cfg.Rows)
 		var steps []step
 		for len(steps) < min(episodeSteps, cfg.Steps-result.Steps) {

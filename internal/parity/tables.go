@@ -1,6 +1,10 @@
 package parity
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Table is a table to compare the roads on.
 type Table struct {
@@ -59,6 +63,23 @@ func (t *Table) Create() string {
 
 // StepsOf is the table's share of all steps.
 func (t *Table) StepsOf(all int) int { return all * t.share / 100 }
+
+// knownOrders are the collations whose order the native road knows for all text.
+var knownOrders = []string{
+	"utf8mb3_general_ci", "utf8mb3_bin", "utf8mb4_general_ci", "utf8mb4_bin", "latin1_swedish_ci", "latin1_bin", "ascii_general_ci",
+}
+
+// NoOrder has the names of the properties that the native road cannot order by.
+func (t *Table) NoOrder() []string {
+	var names []string
+	for name, definition := range map[string]string{"first": t.First, "last": t.Last, "city": t.City} {
+		if !slices.ContainsFunc(knownOrders, func(c string) bool { return slices.Contains(strings.Fields(definition), c) }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // KnownToNDBTest tells whether ndbtest knows how all texts of the table compare.
 func (t *Table) KnownToNDBTest() bool { return !t.needsAllCollations }

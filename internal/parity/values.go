@@ -173,7 +173,7 @@ func (g *generator) call() []step {
 		}
 		return []step{{action: c, reads: true}}
 	case callList:
-		c.query = models.EmployeeQuery{Filter: models.And(g.matches()...), After: models.Cursor{g.after()}, Limit: pick(g.Rand, []int{1, 2, 3, 100, math.MaxInt32})}
+		c.query = g.query()
 		return []step{{action: c, reads: true}}
 	case callCreate, callSave:
 		c.employee = g.validEmployee(id)
@@ -272,6 +272,7 @@ func (g *generator) listPages() []step {
 	for _, m := range g.matches() {
 		q.query = append(q.query, pair{m.Property.Name, filterValue(m.Value)})
 	}
+	g.addQuery(q)
 	size := pick(g.Rand, []string{"1", "1", "2", "3", "50", "1000", ""})
 	if size != "" {
 		q.query = append(q.query, pair{"page_size", size})
@@ -315,7 +316,12 @@ func (g *generator) addListOddity(q *request) {
 	}
 	q.query = append(q.query, pick(g.Rand, []pair{
 		{"order_by", "id"},
-		{"order_by", "city"},
+		{"order_by", "salary"},
+		{"filter", `city = "Oslo`},
+		{"filter", `first < "😀"`},
+		{"filter", `NOT in(last, "😀", "x")`},
+		{"filter", `like(city, "")`},
+		{"fields", "salary"},
 		{"salary", "1"},
 		{"page_token", "AQAAAAAAAAABAAAAAAAAAAE"},
 		{"page_token", pageTokenPlace},

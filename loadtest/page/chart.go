@@ -13,6 +13,7 @@ import (
 // where it is as wide as a phone.
 const (
 	chartWidth  = 400.0
+	wideWidth   = 800.0
 	chartHeight = 250.0
 	marginLeft  = 46.0
 	marginRight = 14.0
@@ -34,6 +35,7 @@ type chart struct {
 	lines   []line
 	markers []marker
 	points  bool // lines have marks that show their values
+	wide    bool
 }
 
 // line is one road.
@@ -54,13 +56,17 @@ type marker struct {
 
 // plane turns values into places.
 type plane struct {
+	width                  float64
 	xMin, xMax, yMin, yMax float64
 	xLog, yLog             bool
 	ticks                  []float64 // of y
 }
 
 func (c *chart) plane() plane {
-	p := plane{xLog: c.xLog, yLog: c.yLog, xMin: math.Inf(1), xMax: math.Inf(-1), yMin: math.Inf(1), yMax: c.yMax}
+	p := plane{width: chartWidth, xLog: c.xLog, yLog: c.yLog, xMin: math.Inf(1), xMax: math.Inf(-1), yMin: math.Inf(1), yMax: c.yMax}
+	if c.wide {
+		p.width = wideWidth
+	}
 	for _, l := range c.lines {
 		for i, x := range l.xs {
 			p.xMin, p.xMax = min(p.xMin, x), max(p.xMax, x)
@@ -93,11 +99,11 @@ func (p *plane) x(v float64) float64 {
 		v, from, to = math.Log2(v), math.Log2(from), math.Log2(to)
 	}
 	if to <= from {
-		return marginLeft + (chartWidth-marginLeft-marginRight)/2
+		return marginLeft + (p.width-marginLeft-marginRight)/2
 	}
 	// Room on both sides, so that marks do not lie on the axis.
 	const inset = 8
-	return marginLeft + inset + (v-from)/(to-from)*(chartWidth-marginLeft-marginRight-2*inset)
+	return marginLeft + inset + (v-from)/(to-from)*(p.width-marginLeft-marginRight-2*inset)
 }
 
 func (p *plane) y(v float64) float64 {
@@ -112,13 +118,13 @@ func (p *plane) y(v float64) float64 {
 func (c *chart) svg(id string) template.HTML {
 	p := c.plane()
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-labelledby="%s-t">`, chartWidth, chartHeight, id)
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-labelledby="%s-t">`, p.width, chartHeight, id)
 	fmt.Fprintf(&b, `<title id="%s-t">%s</title>`, id, html.EscapeString(c.title))
 	c.drawAxes(&b, &p)
 	for _, m := range c.markers {
 		x := p.x(m.x)
 		fmt.Fprintf(&b, `<line class="event" x1="%s" x2="%s" y1="%s" y2="%s"/>`, at(x), at(x), at(marginTop), at(chartHeight-marginBase))
-		fmt.Fprintf(&b, `<text class="event-text" x="%s" y="%s"%s>%s</text>`, at(x+4), at(marginTop+10), anchor(x), html.EscapeString(m.text))
+		fmt.Fprintf(&b, `<text class="event-text" x="%s" y="%s"%s>%s</text>`, at(x+4), at(marginTop+10), p.anchor(x), html.EscapeString(m.text))
 	}
 	for i := range c.lines {
 		c.drawLine(&b, &p, &c.lines[i])
@@ -128,8 +134,8 @@ func (c *chart) svg(id string) template.HTML {
 }
 
 // anchor keeps a text near the right edge inside.
-func anchor(x float64) string {
-	if x > chartWidth*0.7 {
+func (p *plane) anchor(x float64) string {
+	if x > p.width*0.7 {
 		return ` text-anchor="end" dx="-8"`
 	}
 	return ""
@@ -138,7 +144,7 @@ func anchor(x float64) string {
 func at(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 func (c *chart) drawAxes(b *strings.Builder, p *plane) {
-	right := chartWidth - marginRight
+	right := p.width - marginRight
 	base := chartHeight - marginBase
 	for _, tick := range p.ticks {
 		y := p.y(tick)

@@ -9,8 +9,8 @@ import (
 )
 
 // overTime draws how throughput and p99 went on during the cells with the most
-// threads, first repeat.
-func (v *view) overTime() []figure {
+// threads, first repeat. Wide charts take the width of the page.
+func (v *view) overTime(wide bool) []figure {
 	var figures []figure
 	for _, workload := range v.workloads {
 		cells := v.longest(workload)
@@ -25,10 +25,11 @@ func (v *view) overTime() []figure {
 			}
 			return p.P99
 		})
+		rate.wide, p99.wide = wide, wide
 		id := "time-" + slug(workload)
 		figures = append(figures,
-			figure{ID: id, Title: title + ": throughput", SVG: rate.svg(id), Legend: legendOf(rate.lines), Table: timeTable(rate)},
-			figure{ID: id + "-p99", Title: title + ": p99", SVG: p99.svg(id + "-p99"), Legend: legendOf(p99.lines), Table: timeTable(p99)})
+			figure{ID: id, Title: title + ": throughput", SVG: rate.svg(id), Legend: legendOf(rate.lines), Table: timeTable(rate), Wide: wide},
+			figure{ID: id + "-p99", Title: title + ": p99", SVG: p99.svg(id + "-p99"), Legend: legendOf(p99.lines), Table: timeTable(p99), Wide: wide})
 	}
 	return figures
 }

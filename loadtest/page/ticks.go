@@ -25,13 +25,14 @@ func linearTicks(most float64) []float64 {
 	return ticks
 }
 
-// logTicks are powers of ten around the values.
+// logTicks are powers of ten around the values, with room below the least one.
 func logTicks(least, most float64) []float64 {
 	if most <= 0 || math.IsInf(least, 0) || least <= 0 {
 		return []float64{0.1, 1}
 	}
+	const room = 1.1
 	var ticks []float64
-	for e := math.Floor(math.Log10(least)); ; e++ {
+	for e := math.Floor(math.Log10(least / room)); ; e++ {
 		ticks = append(ticks, math.Pow(10, e))
 		if ticks[len(ticks)-1] >= most {
 			break
@@ -79,16 +80,23 @@ func group(v float64) string {
 		digits = 1
 	}
 	text := strconv.FormatFloat(v, 'f', digits, 64)
-	whole, fraction, _ := strings.Cut(text, ".")
+	number, fraction, _ := strings.Cut(text, ".")
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return spaced(number) + fraction
+}
+
+// whole writes all digits, with thin spaces as group.
+func whole(n int) string { return spaced(strconv.Itoa(n)) }
+
+func spaced(number string) string {
 	var b strings.Builder
-	for i, r := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 && whole[i-1] != '-' {
+	for i, r := range number {
+		if i > 0 && (len(number)-i)%3 == 0 && number[i-1] != '-' {
 			b.WriteRune('\u202f')
 		}
 		b.WriteRune(r)
-	}
-	if fraction != "" {
-		b.WriteString("." + fraction)
 	}
 	return b.String()
 }

@@ -22,6 +22,7 @@ type view struct {
 	Tiles    []tile
 	Notes    []string
 	Sections []section
+	Lines    grid // of a report with one number of threads: what charts by threads would show
 	Facts    []fact
 	Cells    grid
 	Checks   grid
@@ -45,7 +46,7 @@ func newView(r *loadtest.Report) *view {
 	if v.Title == "" {
 		v.Title = "Load test of " + strings.Join(r.Settings.Backends, " and ")
 	}
-	v.Subtitle = fmt.Sprintf("%s, %s", r.Began.Format("2 January 2006, 15:04"), r.Ended.Sub(r.Began).Round(time.Second))
+	v.Subtitle = fmt.Sprintf("%s, %s", r.Began.Format("2 January 2006, 15:04"), durationText(r.Ended.Sub(r.Began)))
 	for _, name := range r.Settings.Backends {
 		v.classes.of(loadtest.Line{Backend: name})
 	}
@@ -67,6 +68,9 @@ func newView(r *loadtest.Report) *view {
 		v.addSections()
 		v.Cells = v.cellsGrid()
 	}
+	if len(r.Batches) > 0 {
+		v.addBatches()
+	}
 	v.Facts = v.facts()
 	v.Checks = v.checksGrid()
 	return v
@@ -77,6 +81,12 @@ func (v *view) addSections() {
 		if len(figures) > 0 {
 			v.Sections = append(v.Sections, section{title, text, figures})
 		}
+	}
+	if len(v.threads) == 1 {
+		v.Lines = v.linesGrid()
+		add("Over time", "The first repeat, while it ran.", v.overTime(true))
+		add("Latency by percentile", "How long the rarer, slower operations took. Both scales are by powers of ten.", v.distributions())
+		return
 	}
 	add("Throughput by threads", "Operations in a second. Thin lines show the slowest and the fastest repeat; a ring marks the knee, from which on twice the threads give less than a tenth more.",
 		v.byThreads(measure{id: "throughput", title: "Throughput", yLabel: "operations in a second", value: func(s *loadtest.Summary) float64 { return s.Throughput }, whiskers: true, knee: true, readout: ratioReadout}))
@@ -92,7 +102,26 @@ func (v *view) addSections() {
 			return s.Latency.P99
 		}}))
 	add("Latency by percentile", "How long the rarer, slower operations took. Both scales are by powers of ten.", v.distributions())
-	add("Over time", "The first repeat, while it ran: a dip in the middle shows here and nowhere else.", v.overTime())
+	add("Over time", "The first repeat, while it ran: a dip in the middle shows here and nowhere else.", v.overTime(false))
+}
+
+// linesGrid is one row for each workload and road.
+func (v *view) linesGrid() grid {
+	g := grid{
+		Caption: fmt.Sprintf("With %d threads", v.threads[0]),
+		Head:    []string{"", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "dropped", "database %", "host %"},
+	}
+	for _, line := range v.lines {
+		for i := range line {
+			s := &line[i]
+			row := []string{s.Workload + " " + s.Name(), group(s.Throughput)}
+			for _, ms := range []float64{s.Latency.Mean, s.Latency.P50, s.Latency.P95, s.Latency.P99, s.Latency.P999, s.Latency.Max} {
+				row = append(row, group(ms))
+			}
+			g.Rows = append(g.Rows, append(row, whole(int(s.Failed)), whole(int(s.Dropped)), group(s.DatabaseCPU), group(s.HostCPU)))
+		}
+	}
+	return g
 }
 
 func (v *view) tiles() []tile {
@@ -117,14 +146,19 @@ func (v *view) tiles() []tile {
 func (v *view) facts() []fact {
 	r := v.report
 	s := r.Settings
-	facts := []fact{
-		{"Reached", wayText(s.Way)},
-		{"Loop", loopText(&s)},
-		{"Cells", fmt.Sprintf("%s measured, %s warm-up, %d repeats", seconds(s.Seconds), seconds(s.Warmup), s.Repeats)},
-		{"Rows", fmt.Sprintf("%s, keys %s, seed %d", group(float64(s.Rows)), s.Keys, s.Seed)},
+	facts := []fact{{"Reached", wayText(s.Way)}}
+	if r.Kind == "batch" {
+		facts = append(facts, fact{"Batches", fmt.Sprintf("%d of each writer, one after the other; the rows are deleted after each cell", s.Repeats)})
+	} else {
+		facts = append(facts,
+			fact{"Loop", loopText(&s)},
+			fact{"Cells", fmt.Sprintf("%s measured, %s warm-up, %d repeats", seconds(s.Seconds), seconds(s.Warmup), s.Repeats)},
+			fact{"Rows", fmt.Sprintf("%s, keys %s, seed %d", group(float64(s.Rows)), s.Keys, s.Seed)})
+	}
+	facts = append(facts, []fact{
 		{"Host", fmt.Sprintf("%d processors, %s, %s MB, %s/%s %s", r.Host.CPUs, orUnknown(r.Host.CPU), group(float64(r.Host.MemoryMB)), r.Host.OS, r.Host.Arch, r.Host.Kernel)},
 		{"loadtest", fmt.Sprintf("%s, commit %s, %s", r.Tool.Version, orUnknown(r.Tool.Commit), r.Tool.Go)},
-	}
+	}...)
 	if len(r.Command) > 0 {
 		facts = append(facts, fact{"Command", strings.Join(r.Command, " ")})
 	}
@@ -151,7 +185,19 @@ func loopText(s *loadtest.Settings) string {
 	return "closed: each thread waits for its answer"
 }
 
-func seconds(s float64) string { return time.Duration(s * float64(time.Second)).String() }
+func seconds(s float64) string { return trim(s, 3) + " s" }
+
+// durationText is as exact as people want it.
+func durationText(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return trim(d.Seconds(), 1) + " s"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
 
 func orUnknown(text string) string {
 	if text == "" {

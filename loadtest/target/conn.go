@@ -31,8 +31,9 @@ type conn struct {
 	watched context.Context // its end cuts off what waits
 	unwatch func() bool
 
-	mu   sync.Mutex // guards link against the end of the context
-	link net.Conn   // nil: not connected
+	mu    sync.Mutex // guards what is below against the end of the context
+	link  net.Conn   // nil: not connected
+	watch int        // grows with each context, so that the end of an older one does nothing
 }
 
 // answer is what came. Its body is valid until the next request.
@@ -68,7 +69,7 @@ func (c *conn) roundTrip(ctx context.Context, request []byte) error {
 }
 
 func (c *conn) connect(ctx context.Context) (net.Conn, error) {
-	c.watch(ctx)
+	c.follow(ctx)
 	if c.link != nil {
 		return c.link, nil
 	}
@@ -89,20 +90,24 @@ func (c *conn) connect(ctx context.Context) (net.Conn, error) {
 	return link, nil
 }
 
-// watch has the end of the context cut off the request in flight, once for all
+// follow has the end of the context cut off the request in flight, once for all
 // requests with this context.
-func (c *conn) watch(ctx context.Context) {
+func (c *conn) follow(ctx context.Context) {
 	if ctx == c.watched {
 		return
 	}
 	if c.unwatch != nil {
 		c.unwatch()
 	}
+	c.mu.Lock()
+	c.watch++
+	mine := c.watch
+	c.mu.Unlock()
 	c.watched = ctx
 	c.unwatch = context.AfterFunc(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.link != nil {
+		if c.link != nil && c.watch == mine {
 			_ = c.link.SetDeadline(time.Unix(1, 0)) // fails only where it is closed
 		}
 	})

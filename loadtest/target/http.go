@@ -30,9 +30,7 @@ type HTTP struct {
 func NewHTTP(address, backend string, timeout time.Duration) (*HTTP, error) {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("target: %w", err)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("target %q: want a URL such as http://127.0.0.1:8080", address)
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil:
 		return nil, fmt.Errorf("target %q: want scheme, host and port alone", address)

@@ -20,18 +20,9 @@ func (s *Store) List(ctx context.Context, q models.EmployeeQuery) (models.Employ
 	if err != nil {
 		return models.EmployeePage{}, err
 	}
-	slices.SortFunc(found, func(a, b models.Employee) int {
-		for _, o := range order {
-			c := compareNullable(o.Property.Value(&a), o.Property.Value(&b))
-			if o.Descending {
-				c = -c
-			}
-			if c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
+	if len(q.Order) > 0 { // else they are in it
+		slices.SortFunc(found, func(a, b models.Employee) int { return compareBy(order, &a, &b) })
+	}
 	if len(found) <= q.Limit {
 		return models.EmployeePage{Employees: found}, nil
 	}
@@ -40,6 +31,19 @@ func (s *Store) List(ctx context.Context, q models.EmployeeQuery) (models.Employ
 		page.Next = append(page.Next, o.Property.Value(&found[q.Limit-1]))
 	}
 	return page, nil
+}
+
+func compareBy(order []models.Order, a, b *models.Employee) int {
+	for _, o := range order {
+		c := compareNullable(o.Property.Value(a), o.Property.Value(b))
+		if o.Descending {
+			c = -c
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 // Count implements store.Queries.

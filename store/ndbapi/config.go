@@ -69,7 +69,7 @@ const (
 
 	// A batch of single writes runs eachWindow transactions at once, beside the
 	// sessions, and maxEach of these batches run; others wait.
-	eachWindow = 64
+	eachWindow = 128
 	maxEach    = 4
 
 	// clientName is how the cluster log calls us.

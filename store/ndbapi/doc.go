@@ -28,7 +28,7 @@
 // record of their coordinator.
 //
 // A batch of all or nothing is one transaction in a session: 512 rows for each
-// round trip, and one for the commit. A batch of single writes has 64 transactions
+// round trip, and one for the commit. A batch of single writes has 128 transactions
 // in flight at a time and takes no session; four of them run at once, beside the
 // sessions.
 //

@@ -81,7 +81,7 @@ func (w *whole) run(db *gorm.DB) error {
 			}
 		}
 		for first := 0; first < w.size; first += len(items) {
-			items = w.nextStep(first, w.limits.packetBytes)
+			items = w.nextStep(first, w.limits.stepBytes())
 			if verdicts, err = w.step(tx, items); err != nil {
 				return err
 			}
@@ -149,15 +149,23 @@ func (w *whole) blameOne(db *gorm.DB, items []int, cause error) error {
 }
 
 // nextStep lists the items of the step that begins with first.
-func (b *batch) nextStep(first int, packetBytes int64) []int {
+func (b *batch) nextStep(first int, stepBytes int64) []int {
 	end, size := first, int64(0)
 	for end < b.size && end < first+stepRows {
-		if size += b.bytes(end); size > packetBytes/2 && end > first {
+		if size += b.bytes(end); size > stepBytes && end > first {
 			break
 		}
 		end++
 	}
 	return span(first, end)
+}
+
+func (b *batch) bytesOf(items []int) int64 {
+	n := int64(0)
+	for _, i := range items {
+		n += b.bytes(i)
+	}
+	return n
 }
 
 // bytes is more than an item takes of a statement, or of its values.

@@ -58,6 +58,11 @@ func (e *each) run(ctx context.Context, items []int) {
 			items = e.take(items, verdicts, err)
 			continue
 		}
+		if errors.Is(err, errPacket) {
+			e.run(ctx, items[:len(items)/2])
+			e.run(ctx, items[len(items)/2:])
+			return
+		}
 		if ctx.Err() != nil || errors.Is(err, store.ErrUnknownOutcome) {
 			e.fail(items, err)
 			return
@@ -68,6 +73,9 @@ func (e *each) run(ctx context.Context, items []int) {
 		e.results[i] = e.single(ctx, i)
 	}
 }
+
+// errPacket says that a statement would be longer than the server takes.
+var errPacket = errors.New("more than a packet of the server holds")
 
 // fail gives all items the same error.
 func (e *each) fail(items []int, err error) {
@@ -97,9 +105,13 @@ func (e *each) take(items []int, verdicts []error, err error) (left []int) {
 // verdicts do not blame; with errBlamed none.
 func (e *each) try(ctx context.Context, items []int) (verdicts []error, err error) {
 	var asked *node
-	c := call{op: e.op + " each", write: true, oneShot: true, prepare: func(n *node, _ *gorm.DB) error {
+	c := call{op: e.op + " each", write: true, oneShot: true, prepare: func(n *node, db *gorm.DB) error {
 		asked, verdicts = n, nil
-		return nil
+		limits, err := n.limitsOfBatches(db)
+		if err == nil && e.bytesOf(items) > limits.stepBytes() {
+			return errPacket
+		}
+		return err
 	}}
 	err = e.store.do(ctx, c, func(db *gorm.DB) (err error) {
 		verdicts, err = e.badValues(asked, db, items, (*call).hasTextToLookAt)

@@ -26,6 +26,9 @@ func (l *batchLimits) rows(b *batch) int {
 	return l.operations / (b.operationsPerRow + l.uniqueIndexes)
 }
 
+// stepBytes is how much a statement, and its values, may take.
+func (l *batchLimits) stepBytes() int64 { return l.packetBytes / 2 }
+
 // limitsOfBatches asks the server where it was not asked lately. What it does not
 // tell is not known.
 func (n *node) limitsOfBatches(db *gorm.DB) (batchLimits, error) {
@@ -39,6 +42,9 @@ func (n *node) limitsOfBatches(db *gorm.DB) (batchLimits, error) {
 	}
 	if packet > 0 {
 		l.packetBytes = packet
+	}
+	if n.packetBytes > 0 {
+		l.packetBytes = min(l.packetBytes, n.packetBytes)
 	}
 	if err := n.askTransactionLimit(db, &l); err != nil {
 		return l, err

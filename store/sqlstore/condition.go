@@ -16,8 +16,9 @@ func (c *columns) clause(p models.Property) clause.Column {
 
 // condition is a filter in its normal form, as GORM builds it into a statement.
 type condition struct {
-	columns *columns
-	filter  models.Filter
+	columns    *columns
+	filter     models.Filter
+	plainNulls bool // IS NULL means what it says; see isNull
 }
 
 var _ clause.Expression = condition{}
@@ -42,7 +43,7 @@ func (c condition) build(b clause.Builder, f *models.Filter) {
 		c.group(b, f, " OR ", "1 = 0")
 	case models.OpNull:
 		b.WriteQuoted(c.columns.clause(f.Property))
-		write(b, isNull(f.Property))
+		write(b, c.isNull(f.Property))
 	case models.OpNotNull:
 		b.WriteQuoted(c.columns.clause(f.Property))
 		write(b, " IS NOT NULL")
@@ -83,12 +84,18 @@ func wholePattern(pattern string) string {
 }
 
 // isNull is the test for NULL. Of dates that are NOT NULL the server takes IS
-// NULL for a question for 0000-00-00.
-func isNull(p models.Property) string {
-	if _, isDate := p.Pointer(new(models.Employee)).(**models.Date); isDate {
+// NULL for a question for 0000-00-00. The other way to ask it does not hand down
+// to the data nodes, so it is for tables of which not all is known.
+func (c condition) isNull(p models.Property) string {
+	if isDate(p) && !c.plainNulls {
 		return " <=> NULL"
 	}
 	return " IS NULL"
+}
+
+func isDate(p models.Property) bool {
+	_, ok := p.Pointer(new(models.Employee)).(**models.Date)
+	return ok
 }
 
 func (c condition) group(b clause.Builder, f *models.Filter, between, none string) {

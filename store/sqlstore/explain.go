@@ -26,7 +26,7 @@ func (s *Store) Explain(ctx context.Context, q models.EmployeeQuery) (store.Acce
 		if dry.Error != nil {
 			return dry.Error
 		}
-		lines, err := readLines(db.Raw("EXPLAIN "+dry.Statement.SQL.String(), dry.Statement.Vars...))
+		lines, err := readLines(db.Raw("EXPLAIN FORMAT=TRADITIONAL "+dry.Statement.SQL.String(), dry.Statement.Vars...))
 		if err == nil {
 			path = pathOf(lines)
 		}

@@ -153,11 +153,6 @@ func (s *Store) FindAnswer(ctx context.Context, caller, key []byte) (models.Kept
 	if err != nil {
 		return models.KeptAnswer{}, mayLackAnswers(err)
 	}
-	for _, b := range []*[]byte{&a.Caller, &a.Answer} {
-		if *b == nil {
-			*b = []byte{} // as the driver has it of an empty text
-		}
-	}
 	return a, nil
 }
 

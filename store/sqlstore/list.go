@@ -57,7 +57,7 @@ func (s *Store) where(db *gorm.DB, selects *selection) *gorm.DB {
 	if selects.fitted.SelectsAll() {
 		return db
 	}
-	return db.Where(condition{&s.columns, selects.fitted})
+	return db.Where(condition{&s.columns, selects.fitted, selects.plainNulls})
 }
 
 // Count implements store.Queries.
@@ -79,15 +79,27 @@ type selection struct {
 	columns *columns
 	wanted  models.Filter
 	fitted  models.Filter // by fit, for the node that is asked
+	// plainNulls: IS NULL means what it says; see isNull.
+	plainNulls bool
 }
 
 // fit replaces comparisons with text that its column cannot hold. With a
 // character that the column's character set lacks the server would refuse the
 // whole statement, of bytes that are no UTF-8 it would cut off what follows, and
 // text that is longer than its column some collations compare as if it were not.
+// Dates of NOT NULL columns are never null.
 func (x *selection) fit(n *node, db *gorm.DB) error {
 	var err error
+	x.plainNulls = false
 	x.fitted, err = x.wanted.Replaced(func(f models.Filter) (models.Filter, error) {
+		if f.Op == models.OpNull && isDate(f.Property) {
+			known, err := n.limitsOfColumns(db)
+			l, ok := known[x.columns.of(f.Property)]
+			if x.plainNulls = ok; ok && !l.nullable {
+				return models.Or(), err
+			}
+			return f, err
+		}
 		text, _ := f.Value.(string)
 		isEquality := f.Op == models.OpEqual || f.Op == models.OpNotEqual
 		switch {

@@ -29,12 +29,13 @@ const (
 
 // node is one SQL node with its pool.
 type node struct {
-	address string
-	table   string
-	pool    *sql.DB
-	db      *gorm.DB // on pool
-	killer  *killer
-	log     *slog.Logger
+	address     string
+	table       string
+	packetBytes int64 // longest packet that the DSN allows; 0: what the server does
+	pool        *sql.DB
+	db          *gorm.DB // on pool
+	killer      *killer
+	log         *slog.Logger
 
 	opened     time.Time
 	open       atomic.Int64 // connections of the pool
@@ -62,7 +63,7 @@ func openNode(ctx context.Context, dsn, table string, cfg *Config) (*node, error
 		return nil, errParamDSN
 	}
 	n := &node{
-		address: c.Addr, table: table, log: cfg.Logger.With("node", c.Addr),
+		address: c.Addr, table: table, packetBytes: int64(c.MaxAllowedPacket), log: cfg.Logger.With("node", c.Addr),
 		opened: time.Now(), doubt: make(chan struct{}, 1),
 	}
 	pooled := connector{inner, n, &n.open, c.Timeout, limits(cfg.StatementTimeout)}

@@ -77,111 +77,133 @@ type change func(row *models.Employee) (*models.Employee, error)
 
 var errBadText = errors.New("text that cannot be stored")
 
-// newBatch draws a kind of batch: what it does to each item, and the calls that
-// do it.
-func (r *randomBatch) newBatch() (ids []int64, changes []change, all func(context.Context) ([]models.Employee, error), each func(context.Context) []store.ItemResult) {
-	ids = r.some()
-	returnRows := r.IntN(2) == 0
+// drawn is a batch: what it does to each item, and the calls that do it.
+type drawn struct {
+	ids     []int64
+	changes []change
+	all     func(context.Context) ([]models.Employee, error)
+	each    func(context.Context) []store.ItemResult
+}
+
+// draw makes a batch of any kind.
+func (r *randomBatch) draw() drawn {
+	d := drawn{ids: r.some()}
 	switch r.IntN(3) {
 	case 0:
-		var employees []models.Employee
-		for _, id := range ids {
-			e := r.odd(r.employee(id))
-			employees = append(employees, e)
-			changes = append(changes, func(row *models.Employee) (*models.Employee, error) {
-				if row != nil {
-					return nil, store.ErrConflict
-				}
-				return &e, nil
-			})
-		}
-		return ids, withTextChecks(changes, employees), func(ctx context.Context) ([]models.Employee, error) {
-			return nil, r.batchSuite.store.CreateAll(ctx, employees)
-		}, func(ctx context.Context) []store.ItemResult { return r.batchSuite.store.CreateEach(ctx, employees) }
+		r.drawCreates(&d)
 	case 1:
-		var updates []models.EmployeeUpdate
-		var values []models.Employee
-		for _, id := range ids {
-			patch := models.EmployeePatch{Values: r.odd(r.employee(id))}
-			var written models.Employee
-			for _, p := range models.EmployeeProperties() {
-				if r.IntN(3) == 0 {
-					patch.Set = append(patch.Set, p)
-					if p.Name == "last" {
-						written.Last = patch.Values.Last
-					}
-				}
+		r.drawPatches(&d)
+	case 2:
+		r.drawDeletes(&d)
+	}
+	return d
+}
+
+func (r *randomBatch) drawCreates(d *drawn) {
+	var employees []models.Employee
+	for _, id := range d.ids {
+		e := r.odd(r.employee(id))
+		employees = append(employees, e)
+		d.add(e.Last, func(row *models.Employee) (*models.Employee, error) {
+			if row != nil {
+				return nil, store.ErrConflict
 			}
-			updates, values = append(updates, models.EmployeeUpdate{ID: id, Patch: patch}), append(values, written)
-			changes = append(changes, func(row *models.Employee) (*models.Employee, error) {
-				if row == nil {
-					return nil, store.ErrNotFound
-				}
-				merged, err := patch.Merge(*row)
-				if err != nil {
-					return nil, store.ErrInvalid
-				}
-				return &merged, nil
-			})
+			return &e, nil
+		})
+	}
+	d.all = func(ctx context.Context) ([]models.Employee, error) {
+		return nil, r.batchSuite.store.CreateAll(ctx, employees)
+	}
+	d.each = func(ctx context.Context) []store.ItemResult { return r.batchSuite.store.CreateEach(ctx, employees) }
+}
+
+func (r *randomBatch) drawPatches(d *drawn) {
+	var updates []models.EmployeeUpdate
+	for _, id := range d.ids {
+		patch := models.EmployeePatch{Values: r.odd(r.employee(id))}
+		for _, p := range models.EmployeeProperties() {
+			if r.IntN(3) == 0 {
+				patch.Set = append(patch.Set, p)
+			}
 		}
-		return ids, withTextChecks(changes, values), func(ctx context.Context) ([]models.Employee, error) {
-			return r.batchSuite.store.PatchAll(ctx, updates, returnRows)
-		}, func(ctx context.Context) []store.ItemResult {
-			return r.batchSuite.store.PatchEach(ctx, updates, returnRows)
+		updates = append(updates, models.EmployeeUpdate{ID: id, Patch: patch})
+		last := patch.Values.Last
+		if !patch.Sets("last") {
+			last = nil
 		}
-	default:
-		for range ids {
-			changes = append(changes, func(row *models.Employee) (*models.Employee, error) {
-				if row == nil {
-					return nil, store.ErrNotFound
-				}
-				return nil, nil
-			})
-		}
-		return ids, changes, func(ctx context.Context) ([]models.Employee, error) {
-			return nil, r.batchSuite.store.DeleteAll(ctx, ids)
-		}, func(ctx context.Context) []store.ItemResult { return r.batchSuite.store.DeleteEach(ctx, ids) }
+		d.add(last, func(row *models.Employee) (*models.Employee, error) {
+			if row == nil {
+				return nil, store.ErrNotFound
+			}
+			merged, err := patch.Merge(*row)
+			if err != nil {
+				return nil, store.ErrInvalid
+			}
+			return &merged, nil
+		})
+	}
+	returnRows := r.IntN(2) == 0
+	d.all = func(ctx context.Context) ([]models.Employee, error) {
+		return r.batchSuite.store.PatchAll(ctx, updates, returnRows)
+	}
+	d.each = func(ctx context.Context) []store.ItemResult {
+		return r.batchSuite.store.PatchEach(ctx, updates, returnRows)
 	}
 }
 
-// odd gives few employees a text that no column can store.
+func (r *randomBatch) drawDeletes(d *drawn) {
+	for range d.ids {
+		d.add(nil, func(row *models.Employee) (*models.Employee, error) {
+			if row == nil {
+				return nil, store.ErrNotFound
+			}
+			return nil, nil
+		})
+	}
+	d.all = func(ctx context.Context) ([]models.Employee, error) {
+		return nil, r.batchSuite.store.DeleteAll(ctx, d.ids)
+	}
+	d.each = func(ctx context.Context) []store.ItemResult { return r.batchSuite.store.DeleteEach(ctx, d.ids) }
+}
+
+// badText is one that no column can store.
+const badText = "😀"
+
+// add takes the change of one item, which writes the text last. That is looked at
+// before anything else.
+func (d *drawn) add(last *string, then change) {
+	if last != nil && *last == badText {
+		then = func(*models.Employee) (*models.Employee, error) { return nil, errBadText }
+	}
+	d.changes = append(d.changes, then)
+}
+
+// odd gives few employees a bad text.
 func (r *randomBatch) odd(e models.Employee) models.Employee {
 	if r.IntN(40) == 0 {
-		e.Last = ptr("😀")
+		e.Last = ptr(badText)
 	}
 	return e
 }
 
-// withTextChecks puts the look at the text before each change.
-func withTextChecks(changes []change, values []models.Employee) []change {
-	for i, then := range changes {
-		if last := values[i].Last; last != nil && *last == "😀" {
-			changes[i] = func(*models.Employee) (*models.Employee, error) { return nil, errBadText }
-		} else {
-			changes[i] = then
-		}
-	}
-	return changes
-}
-
 func (r *randomBatch) all(ctx context.Context, t *testing.T) {
-	ids, changes, all, _ := r.newBatch()
-	after := make([]*models.Employee, len(ids))
+	d := r.draw()
+	after := make([]*models.Employee, len(d.ids))
 	blamed, kind := -1, error(nil)
-	for i, id := range ids {
+	for i, id := range d.ids {
 		var err error
-		after[i], err = changes[i](r.row(id))
+		after[i], err = d.changes[i](r.row(id))
 		// A bad text is found in all items before anything else.
 		if err != nil && (blamed < 0 || err == errBadText && kind != errBadText) {
 			blamed, kind = i, err
 		}
 	}
-	got, err := all(ctx)
+	got, err := d.all(ctx)
 	if blamed >= 0 {
 		wantBlamed(t, err, blamed, kindOf(kind))
 	} else {
 		wantKind(t, err, nil)
-		for i, id := range ids {
+		for i, id := range d.ids {
 			r.put(id, after[i])
 			if got != nil {
 				wantEqual(t, got[i], *after[i])
@@ -192,12 +214,12 @@ func (r *randomBatch) all(ctx context.Context, t *testing.T) {
 }
 
 func (r *randomBatch) each(ctx context.Context, t *testing.T) {
-	ids, changes, _, each := r.newBatch()
-	for i, item := range each(ctx) {
-		after, err := changes[i](r.row(ids[i]))
+	d := r.draw()
+	for i, item := range d.each(ctx) {
+		after, err := d.changes[i](r.row(d.ids[i]))
 		wantKind(t, item.Err, kindOf(err))
 		if err == nil {
-			r.put(ids[i], after)
+			r.put(d.ids[i], after)
 			if item.Employee.ID != 0 {
 				wantEqual(t, item.Employee, *after)
 			}
