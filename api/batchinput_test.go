@@ -171,6 +171,7 @@ func TestBatches_BodyTooLarge(t *testing.T) {
 // slowBody gives its text, then waits.
 type slowBody struct {
 	text *strings.Reader
+	held chan<- struct{} // gets a token when all of text has been worked on
 	wait <-chan struct{}
 	rest *strings.Reader
 }
@@ -178,6 +179,10 @@ type slowBody struct {
 func (s *slowBody) Read(p []byte) (int, error) {
 	if s.text.Len() > 0 {
 		return s.text.Read(p)
+	}
+	if s.held != nil {
+		s.held <- struct{}{}
+		s.held = nil
 	}
 	<-s.wait
 	return s.rest.Read(p)
@@ -191,24 +196,19 @@ func TestBatches_TooManyItemsInWork_503AtOnce(t *testing.T) {
 	b := &bench{t: t, router: router, rows: rows}
 
 	// Two batches hold a thousand items each while their bodies come.
-	release, reading := make(chan struct{}), make(chan *httptest.ResponseRecorder)
+	release, held, reading := make(chan struct{}), make(chan struct{}), make(chan *httptest.ResponseRecorder)
 	for i := range 2 {
 		text := `{"ids":[` + numbers(1+i*1000, 1000)
-		r := httptest.NewRequest(http.MethodPost, pathBatchGet, &slowBody{strings.NewReader(text), release, strings.NewReader("]}")})
+		r := httptest.NewRequest(http.MethodPost, pathBatchGet, &slowBody{strings.NewReader(text), held, release, strings.NewReader("]}")})
 		r.Header.Set("Content-Type", "application/json")
 		go func() { // ends once released
 			w := httptest.NewRecorder()
 			router.ServeHTTP(w, r)
 			reading <- w
 		}()
+		<-held
 	}
-	var refused *httptest.ResponseRecorder
-	for refused == nil {
-		w := b.do(request{"POST", pathBatchGet, `{"ids":[` + numbers(1, 1001) + `]}`, nil})
-		if w.Code != 200 {
-			refused = w
-		}
-	}
+	refused := b.do(request{"POST", pathBatchGet, `{"ids":[` + numbers(1, 1001) + `]}`, nil})
 	if p := problemOf(t, refused); refused.Code != 503 || p.Code != "unavailable" || refused.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, "3000 items") {
 		t.Errorf("got %d %s", refused.Code, refused.Body)
 	}
