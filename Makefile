@@ -8,10 +8,10 @@ MODULES := . devcluster
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test race lint fuzz bench cluster-test clean
+.PHONY: help run build test race lint fuzz bench bench-article bench-article-2 cluster-test clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
 	@printf '%s\n' \
@@ -22,8 +22,8 @@ run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
 	  "  curl -i 'http://$(LISTEN)/v1/employees?city=paris' -H 'X-Backend: ndb'" ''
 	@exec bin/devcluster -- bin/gateway serve
 
-build: ## bin/gateway and bin/devcluster
-	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway
+build: ## bin/gateway, bin/loadtest and bin/devcluster
+	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/gateway ./cmd/loadtest
 	$(GO) -C devcluster build -trimpath -o ../bin/devcluster .
 
 test: ## all tests that need no server
@@ -42,6 +42,12 @@ fuzz: ## every fuzz target for FUZZTIME (20s)
 
 bench: ## benchmarks that need no server
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-article: build ## the first article on the cluster that is up (NDB_HOME); ARGS=--quick: in two minutes
+	scripts/bench 1 $(ARGS)
+
+bench-article-2: build ## the second article on the cluster that is up (NDB_HOME); ARGS=--quick: in two minutes
+	scripts/bench 2 $(ARGS)
 
 cluster-test: ## suites on the real cluster that scripts/cluster has up (NDB_HOME)
 	scripts/cluster-test

@@ -222,3 +222,12 @@ func FuzzParseFilter(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkParseFilter(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parseFilter(`city = "Oslo" AND (department = 2 OR department = 3) AND NOT first = "A*"`); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

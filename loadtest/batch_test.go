@@ -96,7 +96,7 @@ func TestRunBatches_TimesEachBatchOfEachWriter(t *testing.T) {
 		if err := loadtest.WriteTables(&tables, r); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"NDB: ndb, one transaction, 2 writers  10.0  100.0", "NDB: sql, one transaction, 1 writer      250   250", "NDB: ndb, one transaction, 2 writers  2.00  2.00"} {
+		for _, want := range []string{"NDB: ndb, one transaction, 2 writers  10.0  100.0", "NDB: sql, one transaction, 1 writer    250   250", "NDB: ndb, one transaction, 2 writers  2.00  2.00"} {
 			if !strings.Contains(tables.String(), want) {
 				t.Errorf("got\n%s\nwant %q in it", tables.String(), want)
 			}

@@ -10,8 +10,7 @@ import (
 
 // repeated is a report of one cell with these throughputs.
 func repeated(tps ...float64) *Report {
-	r := smallReport()
-	r.Cells = nil
+	r := emptyReport()
 	for i, v := range tps {
 		r.Cells = append(r.Cells, Cell{Workload: "select", Backend: "ndb", Threads: 4, Repeat: i + 1, Seconds: 1, Throughput: v})
 	}

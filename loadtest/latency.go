@@ -40,6 +40,9 @@ func (l *Latency) decode() *hdrhistogram.Histogram {
 // Merge gives the distribution of all of them together. Those without a
 // histogram are left out.
 func Merge(all []Latency) Latency {
+	if len(all) == 1 {
+		return all[0]
+	}
 	sum := newHistogram()
 	for i := range all {
 		if h := all[i].decode(); h != nil {

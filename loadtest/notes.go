@@ -31,7 +31,7 @@ func Notes(r *Report) []string {
 		if c.Dropped > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d operations were never sent", c.title(), c.Dropped))
 		}
-		if c.Partial != "" && r.EndedBy == Complete {
+		if c.Partial != "" && c.Partial != errMaxOps.Error() && r.EndedBy == Complete {
 			notes = append(notes, fmt.Sprintf("%s: measured for %.1f s alone: %s", c.title(), c.Seconds, c.Partial))
 		}
 	}

@@ -46,10 +46,10 @@ func TestParseMix(t *testing.T) {
 func TestPacer_Constant_DoesNotDrift(t *testing.T) {
 	p := newPacer(3, Constant, nil)
 	var at time.Duration
-	for range 3_000_001 {
+	for range 300_001 {
 		at = p.next()
 	}
-	if want := 1_000_000 * time.Second; at != want {
+	if want := 100_000 * time.Second; at != want {
 		t.Errorf("got %v, want %v", at, want)
 	}
 }

@@ -257,11 +257,11 @@ func TestRun_Interrupted_ReportsAndCleans(t *testing.T) {
 
 func TestRun_DeletesWithoutKnowingTheRate_HaveRowsForAllTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake(20 * time.Microsecond) // far more than is guessed
+		f := newFake(200 * time.Microsecond) // more than is guessed
 		c := quick(road("ndb", f))
 		c.Workloads = []loadtest.Workload{loadtest.Single(loadtest.Delete)}
 		r, err := loadtest.Run(t.Context(), c)
-		if err != nil || len(r.Cells) != 1 || r.Cells[0].Partial != "" || r.Cells[0].Ops < 45_000 {
+		if err != nil || len(r.Cells) != 1 || r.Cells[0].Partial != "" || r.Cells[0].Ops < 4500 {
 			t.Errorf("got %v, %+v", err, r.Cells)
 		}
 	})

@@ -36,13 +36,17 @@ func TestKnee(t *testing.T) {
 	}
 }
 
-// smallReport is two lines with two numbers of threads and two repeats.
-func smallReport() *Report {
-	r := &Report{
+func emptyReport() *Report {
+	return &Report{
 		Format: Format, Kind: "run", EndedBy: Complete, Began: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC),
 		Settings: Settings{Way: "http", Backends: []string{"ndb", "sql"}, Repeats: 2, Seconds: 1, Rows: 10, Workloads: []Workload{Single(Select)}},
 		Host:     Host{CPUs: 2, CPU: "a", OS: "linux", Arch: "amd64"}, Tool: Tool{Version: "v1"},
 	}
+}
+
+// smallReport is two lines with two numbers of threads and two repeats.
+func smallReport() *Report {
+	r := emptyReport()
 	for repeat := 1; repeat <= 2; repeat++ {
 		for _, backend := range []string{"ndb", "sql"} {
 			for _, threads := range []int{1, 8} {

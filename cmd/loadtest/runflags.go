@@ -67,7 +67,7 @@ func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
 }
 
 // Settings of --quick, for flags that were not given.
-var quickSettings = map[string]string{"duration": "800ms", "warmup": "200ms", "repeats": "1", "rows": "2000"}
+var quickSettings = map[string]string{"duration": "700ms", "warmup": "150ms", "repeats": "1", "rows": "2000"}
 
 // finish turns what was given into a Config.
 func (f *runFlags) finish(flags *flag.FlagSet) (*loadtest.Config, error) {

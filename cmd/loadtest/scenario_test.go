@@ -65,7 +65,7 @@ func TestScenario_CommandLineIsStronger_QuickToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Threads) != 1 || c.Threads[0] != 3 || c.Duration != 800*time.Millisecond || len(c.Workloads) != 1 || c.Workloads[0].Name != "mixed" || c.Title != "Mixed work" {
+	if len(c.Threads) != 1 || c.Threads[0] != 3 || c.Duration != 700*time.Millisecond || len(c.Workloads) != 1 || c.Workloads[0].Name != "mixed" || c.Title != "Mixed work" {
 		t.Errorf("got %+v", c)
 	}
 }

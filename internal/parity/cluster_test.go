@@ -61,7 +61,7 @@ func TestRealCluster_RowsInUse_SameKindsOfErrors(t *testing.T) {
 }
 
 // needCluster skips the test where there is none, and waits for its turn.
-func needCluster(t *testing.T) {
+func needCluster(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{"TEST_NDB_CONNECTSTRING", "TEST_MYSQL_DSN"} {
 		if os.Getenv(name) == "" {
@@ -72,7 +72,7 @@ func needCluster(t *testing.T) {
 }
 
 // dsns are those of the SQL nodes, for a database.
-func dsns(t *testing.T, database string) []*mysql.Config {
+func dsns(t testing.TB, database string) []*mysql.Config {
 	t.Helper()
 	var all []*mysql.Config
 	for _, dsn := range strings.Fields(os.Getenv("TEST_MYSQL_DSN")) {
@@ -87,7 +87,7 @@ func dsns(t *testing.T, database string) []*mysql.Config {
 }
 
 // connect is one connection of other programs, to the first SQL node.
-func connect(t *testing.T, database string) *sql.DB {
+func connect(t testing.TB, database string) *sql.DB {
 	t.Helper()
 	cfg := dsns(t, database)[0]
 	cfg.Params = map[string]string{"sql_mode": "'ALLOW_INVALID_DATES'"}
@@ -108,7 +108,7 @@ func connect(t *testing.T, database string) *sql.DB {
 
 // takeTurn waits for the end of other runs on the same cluster: the databases
 // have the same names.
-func takeTurn(t *testing.T) {
+func takeTurn(t testing.TB) {
 	t.Helper()
 	var got sql.NullInt64
 	row := connect(t, "").QueryRowContext(t.Context(), "SELECT GET_LOCK('parity', ?)", int((10 * patience).Seconds()))
@@ -118,7 +118,7 @@ func takeTurn(t *testing.T) {
 }
 
 // realTwins makes the table in two databases.
-func realTwins(t *testing.T, table *Table) [2]Twin {
+func realTwins(t testing.TB, table *Table) [2]Twin {
 	t.Helper()
 	names := [2]string{"parity_" + table.Name + "_first", "parity_" + table.Name + "_second"}
 	server := connect(t, "")
@@ -144,7 +144,7 @@ func realTwins(t *testing.T, table *Table) [2]Twin {
 
 // await waits until a road serves. A node ID that somebody has just given back is
 // not free at once.
-func await(t *testing.T, road store.Backend) {
+func await(t testing.TB, road store.Backend) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -163,14 +163,14 @@ func await(t *testing.T, road store.Backend) {
 	}
 }
 
-func exec(t *testing.T, db *sql.DB, statement string) {
+func exec(t testing.TB, db *sql.DB, statement string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatalf("%.200s: %v", statement, err)
 	}
 }
 
-func openNDB(t *testing.T, database string) store.Backend {
+func openNDB(t testing.TB, database string) store.Backend {
 	t.Helper()
 	s, err := ndbapi.Open(ndbapi.Config{Connectstring: os.Getenv("TEST_NDB_CONNECTSTRING"), Database: database})
 	if err != nil {
@@ -179,7 +179,7 @@ func openNDB(t *testing.T, database string) store.Backend {
 	return closing(t, s)
 }
 
-func openSQL(t *testing.T, database string) store.Backend {
+func openSQL(t testing.TB, database string) store.Backend {
 	t.Helper()
 	var cfg sqlstore.Config
 	for _, dsn := range dsns(t, database) {
@@ -192,7 +192,7 @@ func openSQL(t *testing.T, database string) store.Backend {
 	return closing(t, s)
 }
 
-func closing(t *testing.T, s store.Backend) store.Backend {
+func closing(t testing.TB, s store.Backend) store.Backend {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

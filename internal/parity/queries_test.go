@@ -25,7 +25,7 @@ func TestRealCluster_RandomFilters_SameIDsAsPlainSQL(t *testing.T) {
 	seed := Config{}.withFlags().Seed
 	t.Logf("run again with -parity.seed=%d", seed)
 	w := &writer{rand.New(rand.NewPCG(seed, 0))}
-	w.insertRows(t, twin)
+	w.insertRows(t, twin, queryRows)
 	sides := newSides("only", twin)
 	lists, rows := 0, 0
 	for range queryFilters {
@@ -139,7 +139,7 @@ func filterText(text string) string {
 }
 
 // insertRows fills the table.
-func (w *writer) insertRows(t *testing.T, twin Twin) {
+func (w *writer) insertRows(t testing.TB, twin Twin, n int) {
 	t.Helper()
 	const rowsOfStatement = 500
 	nullable := func(literal string) string {
@@ -148,7 +148,7 @@ func (w *writer) insertRows(t *testing.T, twin Twin) {
 		}
 		return literal
 	}
-	ids := w.Perm(2 * queryRows)[:queryRows]
+	ids := w.Perm(2 * n)[:n]
 	for chunk := range slices.Chunk(ids, rowsOfStatement) {
 		var values []string
 		for _, id := range chunk {

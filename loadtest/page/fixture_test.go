@@ -11,6 +11,7 @@ import (
 // tables, and all that a page may have to show.
 func articleReport() *loadtest.Report {
 	threads := []int{1, 2, 4, 8, 16, 32, 64}
+	latencies := map[int]loadtest.Latency{}
 	began := time.Date(2026, time.November, 30, 9, 30, 0, 0, time.UTC)
 	r := &loadtest.Report{
 		Format: loadtest.Format, Title: "Two roads into NDB Cluster, by threads", Kind: "run", Began: began, Ended: began.Add(37 * time.Minute), EndedBy: loadtest.Complete,
@@ -48,10 +49,13 @@ func articleReport() *loadtest.Report {
 					},
 				}
 				c.Ops = int64(c.Throughput * 10)
-				c.Latency = loadtest.LatencyFor(int(min(c.Ops, 20_000)), func(j int) time.Duration {
-					base := float64(n) / c.Throughput * 1e9
-					return time.Duration(base * (0.6 + 3*math.Pow(float64(j%1000)/1000, 8)))
-				})
+				if _, known := latencies[i]; !known { // they take time to make
+					latencies[i] = loadtest.LatencyFor(2000, func(j int) time.Duration {
+						base := float64(n) / c.Throughput * 1e9
+						return time.Duration(base * (0.6 + 3*math.Pow(float64(j%1000)/1000, 8)))
+					})
+				}
+				c.Latency = latencies[i]
 				for t := range 40 {
 					p := loadtest.Point{At: float64(t) / 4, OpsPerSecond: c.Throughput * (1 + 0.1*math.Sin(float64(t))), P50: c.Latency.P50, P99: c.Latency.P99 * (1 + 0.3*math.Cos(float64(t))), HostCPU: 50, DatabaseCPU: line.cpu[i]}
 					if t >= 18 && t < 21 {

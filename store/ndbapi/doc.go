@@ -2,7 +2,8 @@
 // ndb, without a SQL node.
 //
 //	api ─► Store.Get, Create, …  ─► Session (of a pool) ─► ndb.Client ═► data nodes
-//	         employees.go            session.go, change.go, query.go
+//	         employees.go, list.go   session.go, change.go, query.go
+//	                                 condition.go, ranges.go, plan.go, collect.go: how queries come to rows
 //	                                 shape.go, mapper.go, mapping.go, convert.go: rows ↔ structs
 //	                                 retry.go: what is done again
 //
@@ -37,6 +38,16 @@
 // key insert their answer first, in a round trip of its own, so that twins meet
 // before they have locked any row. So does a create that was refused or had to wait
 // for a lock: then it is known which of the two rows was in the way.
+//
+// # Queries
+//
+// The filter of a query is made such that no value is beyond its column
+// (condition.go), for data nodes check nothing. What it says of the first column of
+// an index, or of the primary key, becomes ranges of that index (ranges.go); the
+// rest is tested by the data nodes. plan.go chooses the way: a key, ranges of values,
+// an index in the wanted order, the table. Rows that come in the wanted order are
+// read up to the limit; of others, the first ones are kept in a heap (collect.go),
+// compared as the data nodes would. Memory is bounded by the limit in any case.
 //
 // # Failures
 //

@@ -169,7 +169,9 @@ func (t *tries) beginKeeping(ctx context.Context) (*ndb.Tx, error) {
 	return t.client.Begin(ctx, k.values)
 }
 
-// insertTogether takes one round trip.
+// insertTogether takes one round trip. The data nodes take its two locks in no order:
+// with a twin by another road that was given the same ID it can wait in a circle,
+// which the database ends after a second or so.
 func (t *tries) insertTogether(ctx context.Context) error {
 	tx, err := t.beginKeeping(ctx)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestExplain_ChoosesTheShortestWay(t *testing.T) {
 	// firstByCity goes over to the order of the IDs where too many rows match.
 	firstByCity := func(ranges []string, filter, laterFilter string) store.AccessPath {
 		then := primary(store.AccessPath{Access: store.AccessIndexScan, Order: store.OrderIndex, Filter: laterFilter})
-		return onCity(store.AccessPath{Access: store.AccessIndexRange, Order: store.OrderSort, Ranges: ranges, Filter: filter, MaxRows: 4096, Then: &then})
+		return onCity(store.AccessPath{Access: store.AccessIndexRange, Order: store.OrderSort, Ranges: ranges, Filter: filter, MaxRows: 2048, Then: &then})
 	}
 	for name, c := range map[string]struct {
 		q    models.EmployeeQuery
@@ -133,7 +133,7 @@ func TestExplain_ChoosesTheShortestWay(t *testing.T) {
 			models.EmployeeQuery{Order: orders(t, "-city"), After: models.Cursor{nil, int64(7)}},
 			onCity(store.AccessPath{
 				Access: store.AccessIndexRange, Order: store.OrderSort, Ranges: []string{"city = null"}, Filter: "id > 7",
-				MaxRows: 4096, Then: ptr(primary(store.AccessPath{
+				MaxRows: 2048, Then: ptr(primary(store.AccessPath{
 					Access: store.AccessIndexRange, Order: store.OrderIndex, Ranges: []string{"id > 7"}, Filter: "city = null",
 				})),
 			}),

@@ -188,13 +188,19 @@ func (s *Store) check(ctx context.Context, client *ndb.Client, p *mapper) {
 // probeTimeout bounds the look for an employee.
 const probeTimeout = time.Second
 
-// probe reads an employee that nobody has: the cluster does not tell that a table
-// was dropped, and a call that meets it makes the mapping anew. Any other error
-// is one of the moment.
+// probe reads an employee that nobody has, and makes the mapping anew where that
+// meets another table: the cluster does not tell that a table was dropped. Any
+// other error is one of the moment.
 func (s *Store) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	_ = s.newSession().Find(ctx, &models.Employee{})
+	t, err := s.newSession().begin(&models.Employee{}, false)
+	if err != nil || !t.next(ctx) {
+		return
+	}
+	if t.err = t.find(ctx); t.mayBeOld() {
+		_, _ = t.relearn(ctx) // which keeps the reason
+	}
 }
 
 // connected returns the client, or ErrUnavailable.

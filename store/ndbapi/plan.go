@@ -42,7 +42,7 @@ const (
 	// less than what a walk in the order of the primary key would pass over, of
 	// many it is much more, and nobody knows how many there are. So it is tried
 	// with the index first, up to so many rows, or pages.
-	maxSortedRows  = 4096
+	maxSortedRows  = 2048
 	maxSortedPages = 4
 
 	// maxBatchRows is the most that data nodes send of a fragment at a time.
