@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -50,7 +51,7 @@ func endedBy(ctx context.Context, err error) string {
 	case ctx.Err() != nil:
 		return "interrupted"
 	case err != nil:
-		return err.Error()
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	default:
 		return Complete
 	}
@@ -90,22 +91,10 @@ const cleanTimeout = 2 * time.Minute
 // run measures between what comes before and after.
 func (r *runner) run(ctx context.Context, measure func(context.Context) error) (err error) {
 	r.began = time.Now()
-	defer func() {
-		// An interrupt ends the measurement, but the rows are to go all the same.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
-		defer cancel()
-		if errors.Is(err, ErrTargetDied) {
-			r.note("rows were left in the table: the target does not serve")
-			return
-		}
-		if cleanErr := r.clean(ctx); cleanErr != nil {
-			r.note("rows were left in the table: " + cleanErr.Error())
-			err = errors.Join(err, fmt.Errorf("delete the rows of the run: %w", cleanErr))
-		}
-	}()
 	if err := r.sweep(ctx); err != nil {
 		return err
 	}
+	defer func() { err = r.leave(ctx, err) }()
 	if err := r.load(ctx); err != nil {
 		return fmt.Errorf("make the data set: %w", err)
 	}
@@ -116,6 +105,22 @@ func (r *runner) run(ctx context.Context, measure func(context.Context) error) (
 		return err
 	}
 	return r.verify(ctx, "after")
+}
+
+// leave deletes the rows of the run, whose error it takes and gives.
+func (r *runner) leave(ctx context.Context, err error) error {
+	if errors.Is(err, ErrTargetDied) {
+		r.note("rows were left in the table: the target does not serve")
+		return err
+	}
+	// An interrupt ends the measurement, but the rows are to go all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	if cleanErr := r.clean(ctx); cleanErr != nil {
+		r.note("rows were left in the table: " + cleanErr.Error())
+		return errors.Join(err, fmt.Errorf("delete the rows of the run: %w", cleanErr))
+	}
+	return err
 }
 
 func (r *runner) runCells(ctx context.Context) error {

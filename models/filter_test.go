@@ -106,8 +106,11 @@ func TestAfter(t *testing.T) {
 		{"-city", models.Cursor{"Oslo", int64(5)}, `(city <= "Oslo" OR city = null) AND (city < "Oslo" OR city = null OR (city = "Oslo" AND id > 5))`},
 		{"-city", models.Cursor{nil, int64(5)}, "city = null AND id > 5"},
 		{"-department -id", models.Cursor{int32(2), int64(5)}, "department <= 2 AND (department < 2 OR (department = 2 AND id < 5))"},
-		{"department city", models.Cursor{int32(2), "A", int64(5)},
-			`department >= 2 AND (department > 2 OR (department = 2 AND city > "A") OR (department = 2 AND city = "A" AND id > 5))`},
+		{
+			"department city",
+			models.Cursor{int32(2), "A", int64(5)},
+			`department >= 2 AND (department > 2 OR (department = 2 AND city > "A") OR (department = 2 AND city = "A" AND id > 5))`,
+		},
 	} {
 		if got := models.After(by(c.order), c.place).Normal().String(); got != c.want {
 			t.Errorf("%s behind %v: got %s, want %s", c.order, c.place, got, c.want)

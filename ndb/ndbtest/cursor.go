@@ -1,7 +1,5 @@
 package ndbtest
 
-import "slices"
-
 // cursor goes over the rows of one fragment, in the order of their creation or
 // of an index. It remembers where it is by the last row, so that rows may come
 // and go in between.
@@ -18,14 +16,10 @@ type cursor struct {
 	last     indexEntry // in an index; of a table scan only its row
 }
 
-// newCursor begins at the first row.
+// newCursor begins at the first row. The first range comes first, in either
+// direction.
 func newCursor(t *table, f *fragment, index *orderedIndex, ranges []keyRange, descending bool) *cursor {
-	c := &cursor{table: t, fragment: f, index: index, ranges: ranges, descending: descending}
-	if descending {
-		c.ranges = slices.Clone(ranges)
-		slices.Reverse(c.ranges)
-	}
-	return c
+	return &cursor{table: t, fragment: f, index: index, ranges: ranges, descending: descending}
 }
 
 // next returns the next row, and in an index a version that lies there; nil at

@@ -347,6 +347,9 @@ func (s *script) scans() {
 	s.all("index with a filter", ndb.Scan{Index: city, Ranges: []ndb.Range{ndb.Exactly(s.city)}, Filter: ndb.Ge(s.depart, 2)})
 	s.all("ascending", ndb.Scan{Index: primary, Ranges: keys, Order: ndb.Ascending, BatchRows: 3})
 	s.all("descending", ndb.Scan{Index: primary, Ranges: keys, Order: ndb.Descending})
+	two := []ndb.Range{ndb.Exactly(s.base + 45), {Low: []any{s.base + 41}, High: []any{s.base + 43}}}
+	s.all("ranges, ascending", ndb.Scan{Index: primary, Ranges: two, Order: ndb.Ascending})
+	s.all("ranges, descending", ndb.Scan{Index: primary, Ranges: two, Order: ndb.Descending})
 	s.all("limit", ndb.Scan{Index: primary, Ranges: keys, Order: ndb.Ascending, Limit: 4})
 	s.all("table with a filter", ndb.Scan{Filter: ndb.And(mine, ndb.Like(s.last, "name_"), ndb.Not(ndb.Eq(s.depart, 1)))})
 	s.all("table, NULL", ndb.Scan{Filter: ndb.And(mine, ndb.IsNull(s.last))})

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -180,7 +181,7 @@ func TestMySQL_Batches_CutConnection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			employees, ids := batchOf(1<<62+rand.Int64N(1<<61), rows)
-			t.Cleanup(func() { direct.DeleteEach(t.Context(), ids) })
+			t.Cleanup(func() { direct.DeleteEach(context.WithoutCancel(t.Context()), ids) })
 			p, dsn := startProxy(t, dsns[0])
 			s := open(t, sqlstore.Config{DSNs: []string{dsn}})
 			p.cutAt.Store(&c.cut)

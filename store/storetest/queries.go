@@ -119,6 +119,43 @@ func (s *suite) testFilters(t *testing.T) {
 	})
 }
 
+// testIndexedText: the city has an index, which roads use in ways of their own.
+func (s *suite) testIndexedText(t *testing.T) {
+	name := func(text string) *string { return ptr(fmt.Sprint("Ås", s.nextID%idsPerRun, text)) }
+	cities := []*string{nil, name(""), name(" "), name("a"), name("A"), name("a\t"), name("a "), name("b"), name("é"), name("b%"), name("b_"), nil}
+	_, crew := s.staff(t, 2*len(cities), func(i int, e *models.Employee) { e.City = cities[i%len(cities)] })
+	ours := models.And(compare("id", models.OpGreaterOrEqual, crew[0].ID), compare("id", models.OpLessOrEqual, crew[len(crew)-1].ID))
+	null, a, b := models.IsNull(property("city")), *cities[3], *cities[7]
+	filters := map[string]models.Filter{
+		"null":                      null,
+		"not null":                  models.Not(null),
+		"a value or null":           models.Or(compare("city", models.OpEqual, a), null),
+		"equal values":              models.Or(compare("city", models.OpEqual, a), compare("city", models.OpEqual, *cities[4]), compare("city", models.OpEqual, b)),
+		"a value and another":       models.And(compare("city", models.OpEqual, a), compare("city", models.OpEqual, b)),
+		"a value, not the same":     models.And(compare("city", models.OpEqual, a), models.Not(compare("city", models.OpEqual, a))),
+		"from value to value":       models.And(compare("city", models.OpGreater, a), compare("city", models.OpLessOrEqual, b)),
+		"up to a value":             models.And(compare("city", models.OpLess, a), compare("city", models.OpGreaterOrEqual, *cities[1])),
+		"up to a value or null":     models.Or(compare("city", models.OpLessOrEqual, a), null),
+		"how it begins":             compare("city", models.OpLike, a+"%"),
+		"how it begins, in capital": compare("city", models.OpLike, strings.ToUpper(a)+"%"),
+		"how it begins, a space":    compare("city", models.OpLike, *cities[1]+" %"),
+		"how it begins, escaped":    compare("city", models.OpLike, b+`\_%`),
+		"a pattern of one":          compare("city", models.OpLike, *cities[1]+"_"),
+	}
+	for name, f := range filters {
+		want := selected(f, crew)
+		for _, order := range [][]models.Order{nil, {{Property: property("city")}}, {{Property: property("city"), Descending: true}, {Property: property("last")}}} {
+			t.Run(name+" by "+nameOf(order), func(t *testing.T) {
+				q := models.EmployeeQuery{Filter: models.And(ours, f), Order: order, Limit: 5}
+				s.wantPages(t, q, inOrder(order, want))
+				got, err := s.queries(t).Count(testContext(t), q.Filter)
+				wantKind(t, err, nil)
+				wantEqual(t, got, int64(len(want)))
+			})
+		}
+	}
+}
+
 func ordersOf(t *testing.T) [][]models.Order {
 	t.Helper()
 	var orders [][]models.Order

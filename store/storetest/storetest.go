@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Employees) {
 	t.Run("List", s.testList)
 	t.Run("ListText", s.testListText)
 	t.Run("Filters", s.testFilters)
+	t.Run("IndexedText", s.testIndexedText)
 	t.Run("Orders", s.testOrders)
 	t.Run("Pages", s.testPages)
 	t.Run("Counts", s.testCounts)
