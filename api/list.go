@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
@@ -257,16 +258,31 @@ func masked(employees []models.Employee, fields []models.Property) any {
 
 // MarshalJSON implements json.Marshaler.
 func (m maskedEmployee) MarshalJSON() ([]byte, error) {
-	text := []byte{'{'}
+	const usualBytes = 128
+	text := append(make([]byte, 0, usualBytes), '{')
 	for i, p := range m.fields {
-		value, err := json.Marshal(p.Value(m.employee))
-		if err != nil {
-			return nil, err
-		}
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(append(strconv.AppendQuote(text, p.Name), ':'), value...)
+		text = append(strconv.AppendQuote(text, p.Name), ':')
+		var err error
+		switch value := p.Value(m.employee).(type) {
+		case nil:
+			text = append(text, "null"...)
+		case string:
+			text, err = jsontext.AppendQuote(text, value)
+		case int64:
+			text = strconv.AppendInt(text, value, 10)
+		case int32:
+			text = strconv.AppendInt(text, int64(value), 10)
+		default:
+			var encoded []byte
+			encoded, err = json.Marshal(value)
+			text = append(text, encoded...)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return append(text, '}'), nil
 }

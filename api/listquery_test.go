@@ -105,6 +105,7 @@ func TestList_Fields(t *testing.T) {
 		"id":                `{"id":2}`,
 		"department, first": `{"id":2,"first":"ada","department":3}`,
 		"ended,ended":       `{"id":2,"ended":null}`,
+		"started, last":     `{"id":2,"last":"A","started":"2020-01-02"}`,
 	} {
 		w := b.do(request{method: "GET", path: "/v1/employees?" + query("id", "2", "fields", fields)})
 		if got := w.Body.String(); got != `{"employees":[`+want+"]}\n" {

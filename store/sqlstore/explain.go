@@ -98,14 +98,17 @@ func pathOf(lines []line) store.AccessPath {
 	if rows, err := strconv.ParseInt(l["rows"], 10, 64); err == nil {
 		path.Rows = &rows
 	}
-	for _, extra := range strings.Split(l["Extra"], "; ") {
-		switch filter, pushed := strings.CutPrefix(extra, pushedCondition); {
-		case extra == "":
-		case pushed:
-			path.Filter = filter
-		case extra == fileSort:
+	extras := l["Extra"]
+	if before, condition, pushed := strings.Cut(extras, pushedCondition); pushed {
+		end := strings.LastIndexByte(condition, ')') + 1 // text in it may have anything
+		path.Filter, extras = condition[:end], before+condition[end:]
+	}
+	for _, extra := range strings.Split(extras, "; ") {
+		switch extra {
+		case "":
+		case fileSort:
 			path.Order = store.OrderSort
-		case extra == backwards:
+		case backwards:
 			path.Descending = true
 		default:
 			path.Notes = append(path.Notes, extra)

@@ -32,6 +32,12 @@ func TestPathOf(t *testing.T) {
 				Order: store.OrderIndex, Rows: &two, Notes: []string{"Using MRR", "type range"},
 			},
 		},
+		"a condition with any text": {
+			[]line{{"select_type": "SIMPLE", "type": "ALL", "Extra": "Using where; Using pushed condition (`e`.`first` = '; Using filesort)'); Using filesort"}},
+			store.AccessPath{
+				Access: store.AccessTableScan, Filter: "(`e`.`first` = '; Using filesort)')", Order: store.OrderSort, Notes: []string{"Using where", "type ALL"},
+			},
+		},
 		"all of an index": {
 			[]line{{"select_type": "SIMPLE", "type": "index", "key": "PRIMARY"}},
 			store.AccessPath{Access: store.AccessIndexScan, Index: "PRIMARY", Order: store.OrderIndex, Notes: []string{"type index"}},
