@@ -17,8 +17,9 @@ import (
 
 const (
 	// firstConnectTimeout is for the first attempt, so that the reason is known
-	// soon where there is no cluster.
-	firstConnectTimeout = 2 * time.Second
+	// soon where there is no cluster. A management server may take 4 s to give a node
+	// ID where one was given back just now.
+	firstConnectTimeout = 5 * time.Second
 	firstConnectPause   = 100 * time.Millisecond
 	maxConnectPause     = 2 * time.Second
 )
