@@ -18,9 +18,11 @@ type generator struct {
 	filled bool // the table has many rows
 	// noOrder has the names of properties that the native road cannot order by.
 	noOrder []string
-	ids     []int64
-	texts   []text // that were used lately
-	queue   []step // that follow the last one
+
+	calendarOnly bool // see Config
+	ids          []int64
+	texts        []text // that were used lately
+	queue        []step // that follow the last one
 }
 
 const (

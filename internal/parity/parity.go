@@ -57,6 +57,9 @@ type Config struct {
 	MaxDifferences int    // after which nothing more is looked for; default 3
 	// NoOrder has the names of properties that the native road cannot order by.
 	NoOrder []string
+	// CalendarOnly keeps dates such as 2020-02-00 out of the places where pages
+	// begin: for a SQL node that does not know them.
+	CalendarOnly bool
 }
 
 const (
@@ -135,7 +138,7 @@ func Find(ctx context.Context, twins [2]Twin, cfg Config) (Result, error) {
 	result := Result{Tally: b.tally}
 	for episode := uint64(0); result.Steps < cfg.Steps && len(result.Differences) < cfg.MaxDifferences; episode++ {
 		g := newGenerator(rand.New(rand.NewPCG(cfg.Seed, episode)), twins[0].Others != nil)
-		g.noOrder = cfg.NoOrder
+		g.noOrder, g.calendarOnly = cfg.NoOrder, cfg.CalendarOnly
 		g.fill(cfg.Rows)
 		var steps []step
 		for len(steps) < min(episodeSteps, cfg.Steps-result.Steps) {

@@ -93,7 +93,7 @@ func (g *generator) place(order []models.Order) models.Cursor {
 		if text, ok := value.(string); ok {
 			value = strings.Map(onlyBasicLatin, text) // which every column can hold
 		}
-		if d, ok := value.(models.Date); ok && oneIn(g.Rand, 4) && g.others {
+		if d, ok := value.(models.Date); ok && oneIn(g.Rand, 4) && g.others && !g.calendarOnly {
 			value = models.StoredDate(d.Year(), d.Month(), 0)
 		}
 		place = append(place, value)
