@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/metrics"
+	"strings"
 
 	"github.com/ndbgate/ndbgate/loadtest/cpu"
 )
@@ -50,7 +51,7 @@ func bottleneckNotes(c *Cell, h *Host, way string) []Note {
 		notes = append(notes, Note{kind, fmt.Sprintf(format, args...), value})
 	}
 	self := "the generator"
-	if way == "direct" {
+	if strings.Contains(way, "direct") {
 		self = "the generator, with the road in its process,"
 	}
 	own := 0.0

@@ -45,15 +45,15 @@ var (
 	errFullRows = errors.New("as many rows as a run may leave were inserted")
 )
 
-// newID is the ID of a row to insert.
-func (d *dataset) newID() (int64, error) {
+// newIDs is the first of n IDs of rows to insert.
+func (d *dataset) newIDs(n int) (int64, error) {
 	d.mu.Lock()
-	full := len(d.left)-d.head >= d.maxLeft
+	full := len(d.left)-d.head+n > d.maxLeft
 	d.mu.Unlock()
 	if full {
 		return 0, errFullRows
 	}
-	return d.nextID.Add(1) - 1, nil
+	return d.nextID.Add(int64(n)) - int64(n), nil
 }
 
 // leave says that the rows were inserted.

@@ -55,7 +55,11 @@ func shorten(notes []string) []string {
 
 // title names a cell, as in "insert ndb, 8 threads, repeat 2".
 func (c *Cell) title() string {
-	return fmt.Sprintf("%s %s, %d threads, repeat %d", c.Workload, Line{c.Workload, c.Backend, c.Variant}.Name(), c.Threads, c.Repeat)
+	rate := ""
+	if c.Rate > 0 {
+		rate = fmt.Sprintf(", %.0f/s", c.Rate)
+	}
+	return fmt.Sprintf("%s %s, %d threads%s, repeat %d", c.Workload, Line{c.Workload, c.Backend, c.Variant}.Name(), c.Threads, rate, c.Repeat)
 }
 
 // worstNote tells the worst note of a kind, and how many cells have one.

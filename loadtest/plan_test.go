@@ -157,7 +157,7 @@ func TestDataset_TakesEachRowOnce(t *testing.T) {
 	c := Config{Rows: 10, Seed: 1, FirstID: 100, MaxRows: 1_000_000}
 	d := newDataset(&c)
 	for range 20_000 {
-		id, err := d.newID()
+		id, err := d.newIDs(1)
 		if err != nil {
 			t.Fatal(err)
 		}

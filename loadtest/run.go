@@ -193,7 +193,7 @@ func (r *runner) note(text string) {
 // prepare has enough rows to delete, and room for those to insert.
 func (r *runner) prepare(ctx context.Context, c *cell) error {
 	w := &c.workload
-	if w.has(Insert) && !w.has(Delete) && r.data.leftRows() > r.data.maxLeft/2 {
+	if (w.has(Insert) || w.has(Bulk)) && !w.has(Delete) && r.data.leftRows() > r.data.maxLeft/2 {
 		if err := r.trim(ctx); err != nil {
 			return err
 		}

@@ -21,13 +21,12 @@ type table struct {
 func WriteTables(w io.Writer, r *Report) error {
 	var b strings.Builder
 	var tables []table
-	if len(r.Maxima) > 0 {
-		tables = append(tables, maximaTable(r))
-	}
-	if len(r.Cells) > 0 {
+	switch {
+	case r.Kind == "find-max":
+		tables = append(tables, maximaTable(r), stepsTable(r))
+	case len(r.Cells) > 0:
 		tables = append(tables, sweepTables(r)...)
-	}
-	if len(r.Batches) > 0 {
+	case len(r.Batches) > 0:
 		tables = append(tables, batchTables(r)...)
 	}
 	for i := range tables {
@@ -95,6 +94,11 @@ func sweepTables(r *Report) []table {
 		return t
 	}
 	tables := []table{byThreads("Operations in a second, by threads"+repeatsText(r), func(s *Summary) float64 { return s.Throughput }, 1)}
+	for _, line := range lines {
+		if i := Knee(line); i >= 0 {
+			tables[0].notes = append(tables[0].notes, fmt.Sprintf("knee of %s %s: %d threads; twice as many give less than a tenth more", line[0].Workload, line[0].Name(), line[i].Threads))
+		}
+	}
 	if ratio := ratioTable(lines, threads); len(ratio.rows) > 1 {
 		tables = append(tables, ratio)
 	}
@@ -120,6 +124,23 @@ func maximaTable(r *Report) table {
 		}
 		t.rows = append(t.rows, []string{
 			m.Workload + " " + Line{m.Workload, m.Backend, m.Variant}.Name(), number(m.Throughput, 1), strconv.Itoa(m.Threads), rate, number(m.P99, 2), m.Stopped,
+		})
+	}
+	return t
+}
+
+// stepsTable is every step of a search, in its order.
+func stepsTable(r *Report) table {
+	t := table{title: "The steps of the search", rows: [][]string{{"", "threads", "asked/s", "ops/s", "p50 ms", "p99 ms"}}}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		rate := ""
+		if c.Rate > 0 {
+			rate = number(c.Rate, 0)
+		}
+		t.rows = append(t.rows, []string{
+			c.Workload + " " + Line{c.Workload, c.Backend, c.Variant}.Name(), strconv.Itoa(c.Threads), rate,
+			number(c.Throughput, 1), number(c.Latency.P50, 2), number(c.Latency.P99, 2),
 		})
 	}
 	return t

@@ -186,13 +186,15 @@ func (w *worker) do(ctx context.Context, op Op) (rows int, err error) {
 		return 1, w.delete(ctx)
 	case List:
 		return w.session.List(ctx, cityName(w.random.Uint64()), listLimit)
+	case Bulk:
+		return w.insertMany(ctx)
 	default:
 		panic("loadtest: unknown operation " + string(op))
 	}
 }
 
 func (w *worker) insert(ctx context.Context) error {
-	id, err := w.data.newID()
+	id, err := w.data.newIDs(1)
 	if err != nil {
 		return err
 	}
@@ -205,6 +207,35 @@ func (w *worker) insert(ctx context.Context) error {
 		w.data.doubt(id)
 	}
 	return err
+}
+
+// bulkRows is how many rows a batch has.
+const bulkRows = 100
+
+var errNoBatches = errors.New("the target has no batches")
+
+func (w *worker) insertMany(ctx context.Context) (rows int, err error) {
+	batches, ok := w.session.(target.Batches)
+	if !ok {
+		return 0, errNoBatches
+	}
+	first, err := w.data.newIDs(bulkRows)
+	if err != nil {
+		return 0, err
+	}
+	employees, ids := make([]models.Employee, bulkRows), make([]int64, bulkRows)
+	for i := range employees {
+		ids[i] = first + int64(i)
+		employees[i] = row(w.data.seed, ids[i])
+	}
+	err = batches.InsertAll(ctx, employees)
+	switch {
+	case err == nil:
+		w.data.leave(ids...)
+	case mayBeDone(err):
+		w.data.doubt(ids...)
+	}
+	return bulkRows, err
 }
 
 // mayBeDone tells whether a write that ended with the error may have been done

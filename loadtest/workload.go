@@ -17,11 +17,12 @@ const (
 	Select Op = "select" // of one row by its ID
 	Update Op = "update" // of two columns of a row
 	Delete Op = "delete"
-	List   Op = "list" // of up to 100 rows by city
+	List   Op = "list"  // of up to 100 rows by city
+	Bulk   Op = "batch" // an insert of 100 rows in one transaction
 )
 
 // Ops are all of them.
-func Ops() []Op { return []Op{Insert, Select, Update, Delete, List} }
+func Ops() []Op { return []Op{Insert, Select, Update, Delete, List, Bulk} }
 
 // Workload is one operation, or a mix of several.
 type Workload struct {

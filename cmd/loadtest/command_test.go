@@ -65,14 +65,14 @@ func TestRun_AgainstAGateway_WritesEverything(t *testing.T) {
 	address, rows := gateway(t)
 	dir := t.TempDir()
 	got := do(t.Context(), append([]string{
-		"run", "--target", address, "--mode=article", "--mix=busy=select:5,update:3", "--ops=insert,select,update,delete,busy", "--title", "A title", "--out", dir,
+		"run", "--target", address, "--mode=article", "--mix=busy=select:5,update:3", "--ops=insert,select,update,delete,batch,busy", "--title", "A title", "--out", dir,
 	}, short...)...)
 	if got.exit != exitOK {
 		t.Fatalf("got exit %d: %s", got.exit, got.stderr)
 	}
 	r := readBack(t, dir)
-	// Five workloads by two roads, and two variants of the native one.
-	if len(r.Cells) != 12 || r.EndedBy != loadtest.Complete || len(r.Verifications) != 4 || r.Title != "A title" || r.Target == nil || len(r.Command) == 0 {
+	// Six workloads by two roads, and two variants of the native one.
+	if len(r.Cells) != 14 || r.EndedBy != loadtest.Complete || len(r.Verifications) != 4 || r.Title != "A title" || r.Target == nil || len(r.Command) == 0 {
 		t.Errorf("got %d cells, ended by %q, %d verifications", len(r.Cells), r.EndedBy, len(r.Verifications))
 	}
 	for i := range r.Cells {
@@ -161,7 +161,7 @@ func TestRun_WrongTarget_IsAClearError(t *testing.T) {
 		{"no such road", []string{"--target", address, "--backends=ndb,mongo"}, exitFailure, "has no backend mongo; it has ndb, sql"},
 		{"no URL", []string{"--target", "127.0.0.1:1"}, exitFailure, "want a URL"},
 		{"none", nil, exitUsage, "give one of --target URL, --direct and --null"},
-		{"two", []string{"--target", address, "--null"}, exitUsage, "give one of"},
+		{"too many", []string{"--target", address, "--null"}, exitUsage, "give one of"},
 		{"direct, other road", []string{"--direct", "--backends=mongo"}, exitUsage, "has the backends ndb and sql alone"},
 		{"operation", []string{"--null", "--ops=jump"}, exitUsage, `"jump" is no operation`},
 		{"mix", []string{"--null", "--mix=x"}, exitUsage, "want NAME=OP:WEIGHT"},

@@ -46,7 +46,7 @@ func (c *connection) register(flags *flag.FlagSet, p process) {
 		return fallback
 	}
 	flags.StringVar(&c.target, "target", "", "a gateway, as in http://127.0.0.1:8080")
-	flags.BoolVar(&c.direct, "direct", false, "no gateway: the roads in this process")
+	flags.BoolVar(&c.direct, "direct", false, "no gateway: the roads in this process; with --target, beside those of the gateway, so that HTTP's share shows")
 	flags.BoolVar(&c.null, "null", false, "no target at all: what is measured is loadtest itself")
 	flags.StringVar(&c.backends, "backends", "ndb,sql", "roads, the first one in ratios and for making rows")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Second, "of one operation")
@@ -85,19 +85,15 @@ func (c *connection) open(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways := 0
-	for _, chosen := range []bool{c.target != "", c.direct, c.null} {
-		if chosen {
-			ways++
-		}
-	}
-	if ways != 1 {
-		return nil, badUsage("give one of --target URL, --direct and --null")
+	if c.null == (c.direct || c.target != "") {
+		return nil, badUsage("give one of --target URL, --direct and --null, or the first two")
 	}
 	if c.timeout <= 0 {
 		return nil, badUsage("--timeout %v: must be more than 0", c.timeout)
 	}
 	switch {
+	case c.direct && c.target != "":
+		return c.openBoth(ctx, names)
 	case c.direct:
 		return c.openDirect(ctx, names)
 	case c.null:
@@ -130,11 +126,30 @@ func (c *connection) openHTTP(ctx context.Context, names []string) (*opened, err
 	return o, nil
 }
 
+// openBoth opens the roads of a gateway, and the same ones in this process beside
+// them.
+func (c *connection) openBoth(ctx context.Context, names []string) (*opened, error) {
+	o, err := c.openHTTP(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	direct, err := c.openDirect(ctx, names)
+	if err != nil {
+		return nil, errors.Join(err, o.close())
+	}
+	for _, road := range direct.roads {
+		road.Name += " direct"
+		o.roads = append(o.roads, road)
+	}
+	o.way, o.close = "http and direct", direct.close
+	return o, nil
+}
+
 // openTimeout bounds how long the stores of a direct run may take to connect.
 const openTimeout = 30 * time.Second
 
 func (c *connection) openDirect(ctx context.Context, names []string) (*opened, error) {
-	addresses := map[string]string{}
+	addresses := map[string]any{}
 	o := &opened{way: "direct", about: addresses, cpu: cpu.Find(c.connectstring)}
 	var stores []store.Backend
 	o.close = func() error {
@@ -154,6 +169,11 @@ func (c *connection) openDirect(ctx context.Context, names []string) (*opened, e
 			return nil, errors.Join(fmt.Errorf("backend %s: %w", name, err), o.close())
 		}
 		addresses[name] = about
+		if cluster, ok := s.(store.Cluster); ok {
+			if status, err := cluster.DescribeCluster(ctx); err == nil { // a run can do without
+				addresses["cluster"] = status.Nodes
+			}
+		}
 		o.roads = append(o.roads, loadtest.Road{Name: name, Native: name == ndbName, Target: &target.Direct{Store: s, Timeout: c.timeout}})
 	}
 	return o, nil

@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -81,67 +77,5 @@ func TestMeter_TellsDifferences_OverRestarts(t *testing.T) {
 		if uses[0].Seconds != want.seconds || (uses[0].Err == nil) != want.known {
 			t.Errorf("reading %d: got %+v, want %+v", i, uses[0], want)
 		}
-	}
-}
-
-func TestProc_SeesThisProcessAndOthers(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has /proc")
-	}
-	for i := range 20_000_000 { // time that /proc shows
-		_ = strconv.Itoa(i)
-	}
-	own, err := Parse("me=pid:" + strconv.Itoa(os.Getpid()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	byProc, err := own.Seconds(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := Self{}.Seconds(t.Context())
-	if err != nil || self <= 0 || byProc > self+0.05 || byProc < self-0.5 {
-		t.Errorf("got %v by /proc and %v by the process itself (%v)", byProc, self, err)
-	}
-
-	marker := "cpu-test-" + strconv.Itoa(os.Getpid())
-	sleeper := exec.Command("sh", "-c", "read -r line # "+marker)
-	in, err := sleeper.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sleeper.Start(); err != nil {
-		t.Fatal(err)
-	}
-	named := &group{name: "sleeper", text: marker}
-	if _, err := named.Seconds(t.Context()); err != nil {
-		t.Error(err)
-	}
-	in.Close()
-	_ = sleeper.Wait() // it ends with its input
-	if _, err := named.Seconds(t.Context()); err == nil {
-		t.Error("a process that has ended was found")
-	}
-	if used, all, err := Host(); err != nil || used <= 0 || all < used {
-		t.Errorf("got %v of %v used, %v", used, all, err)
-	}
-}
-
-func TestListening_FindsTheProcess(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has /proc")
-	}
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	port, err := strconv.Atoi(server.URL[strings.LastIndexByte(server.URL, ':')+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, ok := Listening("gateway", port)
-	if p, isProcess := source.(*process); !ok || !isProcess || p.pid != os.Getpid() {
-		t.Errorf("got %+v, want this process", source)
-	}
-	if source, ok := Listening("gateway", 1); ok {
-		t.Errorf("got %+v on a port where nobody listens", source)
 	}
 }

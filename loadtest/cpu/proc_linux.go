@@ -20,12 +20,26 @@ const ticksPerSecond = 100
 type process struct {
 	name string
 	pid  int
+	// command is the command line by which it is found again where it was started
+	// anew; empty: it is not.
+	command string
 }
 
 func (p *process) Name() string { return p.name }
 
 func (p *process) Seconds(context.Context) (float64, error) {
 	s, err := readStat(p.pid)
+	if err == nil || p.command == "" {
+		return s.seconds, err
+	}
+	all := processes()
+	for _, again := range all {
+		if again.command == p.command && !starts(again, all) {
+			p.pid = again.pid
+			s, err = readStat(p.pid)
+			break
+		}
+	}
 	return s.seconds, err
 }
 
@@ -137,8 +151,7 @@ func Find(connectstring string) []Source {
 		switch p.program() {
 		case "ndbd", "ndbmtd":
 			name = nodeName(Data, p)
-			// The process that starts it again has the same command line.
-			if slices.ContainsFunc(all, func(child running) bool { return isChild(child, p) }) {
+			if starts(p, all) {
 				continue
 			}
 		case "mysqld":
@@ -149,17 +162,21 @@ func Find(connectstring string) []Source {
 		if of := p.flag("ndb-connectstring"); connectstring != "" && of != "" && of != connectstring {
 			continue
 		}
-		sources = append(sources, &process{name: name, pid: p.pid})
+		sources = append(sources, &process{name: name, pid: p.pid, command: p.command})
 	}
 	return sources
 }
 
-func isChild(child, of running) bool {
-	if child.command != of.command {
-		return false
-	}
-	s, err := readStat(child.pid)
-	return err == nil && s.parent == of.pid
+// starts tells a process that does nothing but start another one, which has the
+// same command line: that of a data node.
+func starts(p running, all []running) bool {
+	return slices.ContainsFunc(all, func(child running) bool {
+		if child.command != p.command {
+			return false
+		}
+		s, err := readStat(child.pid)
+		return err == nil && s.parent == p.pid
+	})
 }
 
 func nodeName(role Role, p running) string {

@@ -19,9 +19,10 @@ type view struct {
 	Style    template.CSS
 	Complete bool
 	EndedBy  string
-	Tiles    []tile
+	Tiles    []tile // the numbers that count
 	Notes    []string
 	Sections []section
+	Maxima   grid // of a search
 	Lines    grid // of a report with one number of threads: what charts by threads would show
 	Facts    []fact
 	Cells    grid
@@ -65,6 +66,7 @@ func newView(r *loadtest.Report) *view {
 	v.Notes = loadtest.Notes(r)
 	if len(r.Cells) > 0 {
 		v.Tiles = v.tiles()
+		v.Maxima = v.maximaGrid()
 		v.addSections()
 		v.Cells = v.cellsGrid()
 	}
@@ -105,6 +107,20 @@ func (v *view) addSections() {
 	add("Over time", "The first repeat, while it ran: a dip in the middle shows here and nowhere else.", v.overTime(false))
 }
 
+// maximaGrid is the most of each road.
+func (v *view) maximaGrid() grid {
+	g := grid{Caption: "The most that was found", Head: []string{"", "ops/s", "threads", "asked/s", "p99 ms", "why no more"}}
+	for _, m := range v.report.Maxima {
+		line := loadtest.Line{Workload: m.Workload, Backend: m.Backend, Variant: m.Variant}
+		rate := "–"
+		if m.Rate > 0 {
+			rate = group(m.Rate)
+		}
+		g.Rows = append(g.Rows, []string{m.Workload + " " + line.Name(), group(m.Throughput), whole(m.Threads), rate, group(m.P99), m.Stopped})
+	}
+	return g
+}
+
 // linesGrid is one row for each workload and road.
 func (v *view) linesGrid() grid {
 	g := grid{
@@ -114,7 +130,11 @@ func (v *view) linesGrid() grid {
 	for _, line := range v.lines {
 		for i := range line {
 			s := &line[i]
-			row := []string{s.Workload + " " + s.Name(), group(s.Throughput)}
+			name := s.Workload + " " + s.Name()
+			if s.Rate > 0 {
+				name += ", " + group(s.Rate) + "/s"
+			}
+			row := []string{name, group(s.Throughput)}
 			for _, ms := range []float64{s.Latency.Mean, s.Latency.P50, s.Latency.P95, s.Latency.P99, s.Latency.P999, s.Latency.Max} {
 				row = append(row, group(ms))
 			}
@@ -124,8 +144,20 @@ func (v *view) linesGrid() grid {
 	return g
 }
 
+// tiles are the best throughput of each workload; at a fixed rate, which has
+// none, p99 of each road.
 func (v *view) tiles() []tile {
 	var tiles []tile
+	if v.report.Settings.Rate > 0 && v.report.Kind != "find-max" {
+		for _, line := range v.lines {
+			s := &line[len(line)-1]
+			tiles = append(tiles, tile{
+				Label: s.Workload + " " + s.Name(), Value: group(s.Latency.P99), Unit: "ms",
+				Detail: fmt.Sprintf("p99 at %s/s, p50 %s ms, %s failed", group(s.Rate), group(s.Latency.P50), whole(int(s.Failed))),
+			})
+		}
+		return tiles
+	}
 	for _, workload := range v.workloads {
 		var best *loadtest.Summary
 		for _, line := range v.lines {
@@ -171,6 +203,8 @@ func wayText(way string) string {
 		return "over HTTP, by a gateway"
 	case "direct":
 		return "directly, in the process of the generator"
+	case "http and direct":
+		return "over HTTP, by a gateway, and directly, in the process of the generator"
 	case "null":
 		return "nothing: what was measured is the generator itself"
 	default:

@@ -119,7 +119,7 @@ func TestBatches_TooLarge_SaidByTheDataNodes(t *testing.T) {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t)
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			c.Refuse(ndbtest.Match{Table: "employee", Operation: "insert", Skip: 600}, code)
 			err := s.CreateAll(t.Context(), employees(t, 1000))
 			tooLarge, ok := errors.AsType[*store.BatchTooLargeError](err)
@@ -143,7 +143,7 @@ func TestBatches_Temporary_DoneAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t)
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			c.Refuse(ndbtest.Match{Table: "employee", Operation: "insert", Skip: 550, Times: 3}, codeNodeShutdown)
 			must(t, run(t.Context(), s))
 			if got := s.Counters(); got.Retries == 0 || got.UnknownOutcomes > 0 {
@@ -158,7 +158,7 @@ func TestBatches_Temporary_DoneAgain(t *testing.T) {
 
 func TestBatches_Each_OneThatStaysRefusedIsAlone(t *testing.T) {
 	c := startCluster(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	c.Refuse(ndbtest.Match{Table: "employee", Operation: "insert", Skip: 300, Times: 1}, codeInternal)
 	failed := 0
 	for _, item := range s.CreateEach(t.Context(), employees(t, 600)) {
@@ -180,7 +180,7 @@ func TestBatches_UnknownOutcome(t *testing.T) {
 		t.Run(fmt.Sprint("all, at step ", step), func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, ndbtest.DataNodes(1))
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			c.KillNodeAt(c.Nodes()[0], step, 0)
 			err := s.CreateAll(t.Context(), employees(t, 600))
 			wantKind(t, err, store.ErrUnknownOutcome)
@@ -194,7 +194,7 @@ func TestBatches_UnknownOutcome(t *testing.T) {
 		t.Run(fmt.Sprint("each, at step ", step), func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, ndbtest.DataNodes(1))
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			c.KillNodeAt(c.Nodes()[0], step, 100)
 			done, unknown, refused := 0, 0, 0
 			for _, item := range s.CreateEach(t.Context(), employees(t, 600)) {
@@ -222,7 +222,7 @@ func TestBatches_NodeKilled_NothingIsLost(t *testing.T) {
 			t.Run(fmt.Sprint("step ", step, " of node ", victim), func(t *testing.T) {
 				t.Parallel()
 				c := startCluster(t)
-				s := openOn(t, c)
+				s := openOn(t, c, quiet)
 				c.KillNodeAt(c.Nodes()[victim], step, 100)
 				there := 0
 				for _, item := range s.CreateEach(t.Context(), employees(t, 600)) {
@@ -239,7 +239,7 @@ func TestBatches_NodeKilled_NothingIsLost(t *testing.T) {
 
 func TestBatches_DeadlinePasses(t *testing.T) {
 	c := startCluster(t, ndbtest.DataNodes(1))
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	must(t, s.CreateAll(t.Context(), employees(t, 1)))
 	node, api := c.Nodes()[0], s.Nodes()[0].APINode
 	c.StallLink(api, node)
@@ -259,7 +259,7 @@ func TestBatches_DeadlinePasses(t *testing.T) {
 // A durable batch waits for the checkpoints of its commits.
 func TestBatches_AreWaitedForOnDisk(t *testing.T) {
 	c := startCluster(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	must(t, s.CreateAll(t.Context(), employees(t, 10)))
 	must(t, firstError(s.DeleteEach(t.Context(), idsFrom(1, 10))))
 	waited := make(chan error, 1)

@@ -22,7 +22,7 @@ func TestUnknownOutcome_NeverDoneAgain(t *testing.T) {
 			t.Run(fmt.Sprint(name, " at step ", step), func(t *testing.T) {
 				t.Parallel()
 				c := startCluster(t, ndbtest.DataNodes(1))
-				s := openOn(t, c)
+				s := openOn(t, c, quiet)
 				must(t, s.Create(t.Context(), full(t, 1)))
 				c.KillNodeAt(c.Nodes()[0], step, 0)
 				wantKind(t, run(t.Context(), t, s), store.ErrUnknownOutcome)
@@ -39,7 +39,7 @@ func TestDeadline_PassesWhileNothingAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t, ndbtest.DataNodes(1))
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			must(t, s.Create(t.Context(), full(t, 1)))
 			node, api := c.Nodes()[0], s.Nodes()[0].APINode
 			c.StallLink(api, node)
@@ -70,7 +70,7 @@ func TestNodeKilled_AtACommit_OutcomeIsKnown(t *testing.T) {
 				t.Run(fmt.Sprint(name, " at step ", step, " of node ", victim), func(t *testing.T) {
 					t.Parallel()
 					c := startCluster(t)
-					s := openOn(t, c)
+					s := openOn(t, c, quiet)
 					must(t, s.Create(t.Context(), full(t, 1)))
 					c.KillNodeAt(c.Nodes()[victim], step, 0)
 					err := run(t.Context(), t, s)
@@ -89,7 +89,7 @@ func TestNodeKilled_AtACommit_OutcomeIsKnown(t *testing.T) {
 func TestNodeKilled_UnderLoad_NothingIsLost(t *testing.T) {
 	const writers, rounds = 16, 150
 	c := startCluster(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	var mu sync.Mutex
 	done, refused := map[int64]bool{}, map[int64]bool{}
 	var running sync.WaitGroup
@@ -128,7 +128,7 @@ func TestNodeKilled_UnderLoad_NothingIsLost(t *testing.T) {
 
 func TestClusterLost_UnavailableAtOnce_ThenServesAgain(t *testing.T) {
 	c := startCluster(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	must(t, s.Create(t.Context(), full(t, 1)))
 	c.Checkpoint()
 	c.KillAll()
@@ -174,7 +174,7 @@ func TestOpen_ClusterIsDown_UnavailableWithTheReason_ThenServes(t *testing.T) {
 
 func TestClose_EndsCallsAndWaits(t *testing.T) {
 	c := startCluster(t, ndbtest.LockWaitTimeout(time.Minute))
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	must(t, s.Create(t.Context(), full(t, 1)))
 	locked, release := make(chan struct{}), make(chan struct{})
 	held := store.Precondition{Matches: func(*models.Employee) bool {

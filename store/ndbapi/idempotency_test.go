@@ -43,7 +43,7 @@ func startWithAnswers(t testing.TB, opts ...ndbtest.Option) *ndbtest.Cluster {
 func TestIdempotency(t *testing.T) {
 	c := startWithAnswers(t)
 	storetest.RunIdempotency(t, func(t *testing.T) []storetest.IdempotentStore {
-		return []storetest.IdempotentStore{openOn(t, c), openOn(t, c)}
+		return []storetest.IdempotentStore{openOn(t, c, quiet), openOn(t, c)}
 	})
 }
 
@@ -128,7 +128,7 @@ func TestCreateOnce_RoundTrips(t *testing.T) {
 // another gateway, is done. When the first one arrives after all, it does nothing.
 func TestCreateOnce_FirstTryArrivesLate_DoesNothing(t *testing.T) {
 	c := startWithAnswers(t, ndbtest.DataNodes(1))
-	slow, other := openOn(t, c), openOn(t, c)
+	slow, other := openOn(t, c, quiet), openOn(t, c)
 	must(t, create(t.Context(), slow, "warm", 1))
 	node, api := c.Nodes()[0], slow.Nodes()[0].APINode
 	c.StallLink(api, node)
@@ -147,7 +147,7 @@ func TestCreateOnce_FirstTryArrivesLate_DoesNothing(t *testing.T) {
 // The same, but the first one arrives before the second is made.
 func TestCreateOnce_UnknownOutcome_IsLearntByTheNextTry(t *testing.T) {
 	c := startWithAnswers(t, ndbtest.DataNodes(1))
-	slow, other := openOn(t, c), openOn(t, c)
+	slow, other := openOn(t, c, quiet), openOn(t, c)
 	must(t, create(t.Context(), slow, "warm", 1))
 	node, api := c.Nodes()[0], slow.Nodes()[0].APINode
 	c.StallLink(api, node)
@@ -170,7 +170,7 @@ func TestCreateOnce_UnderFailures_EachKeyOnce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	c := startWithAnswers(t)
-	roads := []*ndbapi.Store{openOn(t, c), openOn(t, c)}
+	roads := []*ndbapi.Store{openOn(t, c, quiet), openOn(t, c)}
 	var lastID, unknown atomic.Int64
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -270,7 +270,7 @@ func TestCreateOnce_KeyHeldByAnother_WaitsForItsEnd(t *testing.T) {
 			t.Run(fmt.Sprintf("%s after %d waits", name, waits), func(t *testing.T) {
 				waiting := make(chan struct{}, 100)
 				c := startWithAnswers(t, ndbtest.LockWaitTimeout(20*time.Millisecond), ndbtest.OnLockWait(func() { waiting <- struct{}{} }))
-				s := openOn(t, c)
+				s := openOn(t, c, quiet)
 				tx := hold(t, c, "key")
 				ended := make(chan error, 1)
 				go func() { ended <- create(t.Context(), s, "key", 1) }() // ends after tx
@@ -288,7 +288,7 @@ func TestCreateOnce_KeyHeldByAnother_WaitsForItsEnd(t *testing.T) {
 
 func TestCreateOnce_KeyHeldTillTheDeadline_IsInUse(t *testing.T) {
 	c := startWithAnswers(t, ndbtest.LockWaitTimeout(20*time.Millisecond))
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	tx := hold(t, c, "key")
 	defer tx.Rollback()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -306,7 +306,7 @@ func TestCreateOnce_KeyHeldTillTheDeadline_IsInUse(t *testing.T) {
 // The employee is locked, not the key: that is no matter of keys.
 func TestCreateOnce_EmployeeLocked_IsUnavailable(t *testing.T) {
 	c := startWithAnswers(t, ndbtest.LockWaitTimeout(20*time.Millisecond))
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	rows, err := c.Rows("ndbtest", "employee")
 	must(t, err)
 	tx := c.Begin()
@@ -333,7 +333,7 @@ func TestAnswers_TableIsMissing_OnlyKeysAreRefused_UntilItIsThere(t *testing.T) 
 				table = strings.Replace(table, ",\n  KEY idx_answer (answer)", "", 1)
 				c.MustCreateTable(table)
 			}
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			for range 2 {
 				errs := []error{create(t.Context(), s, "key", 1), s.CheckAnswers(t.Context())}
 				_, err := s.FindAnswer(t.Context(), []byte{}, []byte("key"))
@@ -360,7 +360,7 @@ func TestAnswers_TableIsMissing_OnlyKeysAreRefused_UntilItIsThere(t *testing.T) 
 
 func TestAnswers_TableMadeAnew_GoesOnAtOnce(t *testing.T) {
 	c := startWithAnswers(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	must(t, create(t.Context(), s, "key", 1))
 	must(t, c.DropTable("ndbtest", "idempotency"))
 	c.MustCreateTable(answerTable(t))
@@ -379,7 +379,7 @@ func TestAnswers_TableMadeAnew_GoesOnAtOnce(t *testing.T) {
 func TestForgetAnswers_WithoutIndex(t *testing.T) {
 	c := startCluster(t)
 	c.MustCreateTable(strings.Replace(answerTable(t), ",\n  KEY idx_expires (expires)", "", 1))
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	for i := range 5 {
 		must(t, create(t.Context(), s, fmt.Sprint(i), int64(i+1)))
 	}

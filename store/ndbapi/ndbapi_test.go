@@ -97,6 +97,9 @@ func openOn(t testing.TB, c *ndbtest.Cluster, changes ...func(*ndbapi.Config)) *
 	return s
 }
 
+// quiet keeps the store from looking at its table beside what the test does.
+func quiet(cfg *ndbapi.Config) { cfg.CheckInterval = time.Hour }
+
 // checkInterval is short, for tests that wait for it.
 const checkInterval = 10 * time.Millisecond
 

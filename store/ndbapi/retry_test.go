@@ -82,7 +82,7 @@ func TestRetry_SurelyNotDone_DoneAgain(t *testing.T) {
 	for name, run := range calls() {
 		t.Run(name, func(t *testing.T) {
 			c := startCluster(t)
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			must(t, s.Create(t.Context(), full(t, 1)))
 			before := s.Counters()
 			c.Refuse(ndbtest.Match{Table: "employee", Times: 2}, codeNodeShutdown)
@@ -100,7 +100,7 @@ func TestRetry_IsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t)
-			s := openOn(t, c)
+			s := openOn(t, c, quiet)
 			must(t, s.Create(t.Context(), full(t, 1)))
 			c.Refuse(ndbtest.Match{Table: "employee"}, codeNodeShutdown)
 			began := time.Now()
@@ -117,7 +117,7 @@ func TestRetry_IsBounded(t *testing.T) {
 
 func TestRetry_EndsWithTheContext(t *testing.T) {
 	c := startCluster(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	c.Refuse(ndbtest.Match{Table: "employee"}, codeNodeShutdown)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -133,7 +133,7 @@ func TestErrors_RefusedForGood_NotDoneAgain(t *testing.T) {
 		for name, run := range writes {
 			t.Run(fmt.Sprint(name, " ", code), func(t *testing.T) {
 				c := startCluster(t)
-				s := openOn(t, c)
+				s := openOn(t, c, quiet)
 				must(t, s.Create(t.Context(), full(t, 1)))
 				c.Refuse(ndbtest.Match{Table: "employee"}, code)
 				err := run(t.Context(), t, s)
@@ -154,7 +154,7 @@ func TestErrors_RefusedForGood_NotDoneAgain(t *testing.T) {
 // be cut off by the deadline while it waits, and nobody could tell.
 func TestRetry_LockedRow_IsNotTriedAgainShortOfTheDeadline(t *testing.T) {
 	c := startCluster(t)
-	s := openOn(t, c)
+	s := openOn(t, c, quiet)
 	must(t, s.Create(t.Context(), full(t, 1)))
 	for name, run := range writes {
 		t.Run(name, func(t *testing.T) {

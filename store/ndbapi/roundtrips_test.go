@@ -16,7 +16,7 @@ import (
 func TestRoundTrips(t *testing.T) {
 	var trips atomic.Int64
 	c := startCluster(t)
-	s := openOn(t, c, func(cfg *ndbapi.Config) {
+	s := openOn(t, c, quiet, func(cfg *ndbapi.Config) {
 		cfg.Trace = &ndb.Trace{Call: func(_ context.Context, call ndb.Call) { trips.Add(int64(call.RoundTrips)) }}
 	})
 	absent, present := store.Precondition{Absent: true}, store.Precondition{Present: true}

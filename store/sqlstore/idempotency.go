@@ -68,7 +68,8 @@ type once struct {
 	answer  *models.KeptAnswer
 	expired *models.KeptAnswer // to be replaced; nil: the key has no answer yet
 	waited  bool               // for the key, in vain
-	atKey   bool               // the last transaction came no further than the key
+	atKey   bool               // the last transaction came to the key, and no further
+	pastKey bool               // it came further
 }
 
 // runOnce runs transactions until one has kept the answer, or why it cannot is
@@ -103,14 +104,16 @@ func (s *Store) runOnce(ctx context.Context, c *call, o *once, run func() error)
 
 // run runs one transaction, and tells what its failure at the key means.
 func (o *once) run(ctx context.Context, run func() error) error {
-	o.atKey = false
+	o.atKey, o.pastKey = false, false
 	err := run()
 	switch {
+	case err != nil && o.waited && !o.pastKey && ctx.Err() != nil:
+		return errKeyLocked
 	case err == nil || !o.atKey:
 		return err
 	case errors.Is(err, store.ErrConflict), errors.Is(err, errKeyTaken):
 		return errKeyTaken
-	case errorNumber(err) == errLockWait, o.waited && ctx.Err() != nil:
+	case errorNumber(err) == errLockWait:
 		return errKeyLocked
 	default:
 		return mayLackAnswers(err)
@@ -134,7 +137,7 @@ func (o *once) keep(tx *gorm.DB) error {
 	case result.RowsAffected == 0:
 		return errKeyTaken
 	}
-	o.atKey = false
+	o.atKey, o.pastKey = false, true
 	return nil
 }
 
