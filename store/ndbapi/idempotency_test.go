@@ -333,7 +333,7 @@ func TestAnswers_TableIsMissing_OnlyKeysAreRefused_UntilItIsThere(t *testing.T) 
 				table = strings.Replace(table, ",\n  KEY idx_answer (answer)", "", 1)
 				c.MustCreateTable(table)
 			}
-			s := openOn(t, c, quiet)
+			s := openOn(t, c)
 			for range 2 {
 				errs := []error{create(t.Context(), s, "key", 1), s.CheckAnswers(t.Context())}
 				_, err := s.FindAnswer(t.Context(), []byte{}, []byte("key"))
