@@ -122,9 +122,11 @@ await_gone() {
 
 # --- starting --------------------------------------------------------------
 
+# prepare writes the settings in one step: other commands read them without the lock.
 prepare() {
   mkdir -p "$run_dir" "$log_dir" "$ndb_dir"
-  printf '%s\n' "$NDB_HOME" "$mgm_port" "$sql_port" >"$CLUSTER_DIR/settings"
+  printf '%s\n' "$NDB_HOME" "$mgm_port" "$sql_port" >"$CLUSTER_DIR/settings.new"
+  mv "$CLUSTER_DIR/settings.new" "$CLUSTER_DIR/settings"
 }
 
 # write_config makes the loopback copy of deploy/config.ini.
