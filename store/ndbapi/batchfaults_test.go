@@ -70,7 +70,7 @@ func countingSteps(trips, operations *atomic.Int64) func(*ndbapi.Config) {
 func TestBatches_RoundTrips(t *testing.T) {
 	var trips, operations atomic.Int64
 	c := startCluster(t)
-	s := openOn(t, c, countingSteps(&trips, &operations))
+	s := openOn(t, c, quiet, countingSteps(&trips, &operations))
 	for _, step := range []struct {
 		name string
 		run  func(ctx context.Context) error
@@ -96,7 +96,7 @@ func TestBatches_RoundTrips(t *testing.T) {
 func TestBatches_TooLarge_RefusedBeforeAnythingIsSent(t *testing.T) {
 	var trips, operations atomic.Int64
 	c := startCluster(t, ndbtest.MaxOperations(700))
-	s := openOn(t, c, countingSteps(&trips, &operations))
+	s := openOn(t, c, quiet, countingSteps(&trips, &operations))
 	must(t, s.CreateAll(t.Context(), employees(t, 700)))
 	operations.Store(0)
 	_, err := s.PatchAll(t.Context(), renaming(t, 701), false)

@@ -160,7 +160,7 @@ func TestSession_ValuesThatNoColumnTakes(t *testing.T) {
 	}{
 		"number for its column":     {func(m *measure) { m.Rank.Int64 = math.MaxInt32 + 1 }, "rank", "range"},
 		"decimal digits":            {func(m *measure) { m.Price = ptr("1234567.00") }, "Price", "range"},
-		"no date":                   {func(m *measure) { m.Day = models.Date{} }, "Day", "storabledate"},
+		"no date":                   {func(m *measure) { m.Day = models.Date{} }, "Day", "storable_date"},
 		"bytes":                     {func(m *measure) { m.Raw = make([]byte, 21) }, "Raw", "max"},
 		"characters":                {func(m *measure) { m.Note.String = "123456789012345678901" }, "Note", "max"},
 		"no UTF-8":                  {func(m *measure) { m.Name = "\xff" }, "Name", "charset"},

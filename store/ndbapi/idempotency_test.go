@@ -92,7 +92,7 @@ func isAnswered(err error) bool {
 
 func TestCreateOnce_RoundTrips(t *testing.T) {
 	var trips atomic.Int64
-	s := openOn(t, startWithAnswers(t), func(cfg *ndbapi.Config) {
+	s := openOn(t, startWithAnswers(t), quiet, func(cfg *ndbapi.Config) {
 		cfg.Trace = &ndb.Trace{Call: func(_ context.Context, call ndb.Call) { trips.Add(int64(call.RoundTrips)) }}
 	})
 	ctx := t.Context()

@@ -239,7 +239,7 @@ func TestNull_InNotNullColumn(t *testing.T) {
 	s := openOn(t, c)
 	e := full(t, 1)
 	e.Last = nil
-	wantInvalid(t, s.Create(t.Context(), e), "last", "notnull")
+	wantInvalid(t, s.Create(t.Context(), e), "last", "not_null")
 }
 
 // The cluster says nothing of a DROP, and nobody may be calling.
