@@ -108,9 +108,17 @@ func (c *conn) heard(ctx context.Context, err error) {
 // ExecContext implements driver.ExecerContext.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	attemptOf(ctx).reached = true
+	text, span := c.traced(ctx, query)
+	result, err := c.exec(ctx, text, args, attemptOf(ctx).oneShot || text != query)
+	endSpan(span, err)
+	return result, err
+}
+
+// exec runs a statement, and keeps it prepared unless it is of no further use.
+func (c *conn) exec(ctx context.Context, query string, args []driver.NamedValue, once bool) (driver.Result, error) {
 	run := func() (driver.Result, error) { return c.innerConn.ExecContext(ctx, query, nil) }
 	if len(args) > 0 {
-		stmt, release, err := c.prepared(ctx, query)
+		stmt, release, err := c.prepared(ctx, query, once)
 		if err != nil {
 			return nil, err
 		}
@@ -133,9 +141,17 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 	return result, err
 }
 
-// QueryContext implements driver.QueryerContext.
+// QueryContext implements driver.QueryerContext. The span of a traced query ends
+// with the first rows; its statement stays until others push it out.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	attemptOf(ctx).reached = true
+	query, span := c.traced(ctx, query)
+	rows, err := c.query(ctx, query, args)
+	endSpan(span, err)
+	return rows, err
+}
+
+func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if len(args) == 0 {
 		rows, err := c.innerConn.QueryContext(ctx, query, nil)
 		c.heard(ctx, err)
@@ -170,8 +186,8 @@ func send(ctx context.Context, write func() error) error {
 }
 
 // prepared returns a statement to be released after use.
-func (c *conn) prepared(ctx context.Context, query string) (stmt preparedStmt, release func(), err error) {
-	if !attemptOf(ctx).oneShot {
+func (c *conn) prepared(ctx context.Context, query string, once bool) (stmt preparedStmt, release func(), err error) {
+	if !once {
 		stmt, err = c.kept(ctx, query)
 		return stmt, func() {}, err
 	}
