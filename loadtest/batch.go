@@ -38,6 +38,7 @@ type BatchTable struct {
 	Backend string // as in ndb
 	Way     string // as in "one transaction"
 	Engine  string // as in NDB
+	Table   string // its name
 	// Open returns the session of one writer, from 0 on.
 	Open func(ctx context.Context, writer int) (target.BatchSession, error)
 }
@@ -59,6 +60,7 @@ func (c BatchConfig) withDefaults() BatchConfig {
 // Limits of a BatchConfig.
 const (
 	maxBatchRows    = 1_000_000
+	maxBatchTotal   = 20_000_000 // of a cell: they are made before, some 150 bytes each
 	maxBatchWriters = 64
 )
 
@@ -78,6 +80,9 @@ func (c *BatchConfig) Validate() error {
 		check(n >= 1 && n <= maxBatchWriters, "writers: %d is not from 1 to %d", n, maxBatchWriters)
 	}
 	check(c.Runs >= 0 && c.Runs <= maxRepeats, "runs: %d is not from 1 to %d", c.Runs, maxRepeats)
+	check(c.FirstID >= 0 && c.FirstID < 1<<52, "first-id: %d is not from 1 to 2^52", c.FirstID)
+	most := slices.Max(append([]int{1}, c.Sizes...)) * slices.Max(append([]int{1}, c.Writers...)) * max(c.Runs, 1)
+	check(most <= maxBatchTotal, "sizes, writers, runs: %d rows in one cell are more than %d", most, maxBatchTotal)
 	check(c.Limit >= 0 && c.Limit <= maxDuration, "limit: %v is not from 0 to %v", c.Limit, maxDuration)
 	return errors.Join(errs...)
 }
@@ -90,7 +95,7 @@ func RunBatches(ctx context.Context, c BatchConfig) (*Report, error) {
 		return nil, err
 	}
 	r := &batchRunner{config: c, report: &Report{
-		Format: Format, Title: c.Title, Kind: "batch", Began: time.Now(), Host: thisHost(),
+		Format: Format, Title: c.Title, Kind: batchKind, Began: time.Now(), Host: thisHost(),
 		Settings: Settings{Way: c.Way, Repeats: c.Runs, Seed: c.Seed, FirstID: c.FirstID, Sizes: c.Sizes, Writers: c.Writers},
 	}}
 	for _, t := range c.Tables {
@@ -151,6 +156,7 @@ func (r *batchRunner) run(ctx context.Context) error {
 type batchWriter struct {
 	session target.BatchSession
 	batches [][]models.Employee
+	tried   int // of the batches, from the first on
 	millis  []float64
 	err     error
 }
@@ -173,12 +179,20 @@ func (r *batchRunner) measure(ctx context.Context, table BatchTable, size, write
 		}
 		all[i] = &batchWriter{session: session, batches: r.batchesOf(size, i)}
 	}
-	// Rows of an earlier run may be there, and the first batch of a connection pays
-	// for more than itself.
-	if err := errors.Join(r.deleteRows(ctx, all), warmUp(ctx, all)); err != nil {
+	if err := r.sweep(ctx, all[0].session); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.deleteRows(context.WithoutCancel(ctx), all)) }()
+	defer func() {
+		if deleteErr := r.deleteRows(context.WithoutCancel(ctx), all); deleteErr != nil {
+			first, rows := r.config.FirstID, int64(size*writers*r.config.Runs)
+			r.report.Notes = append(r.report.Notes, fmt.Sprintf("rows were left in the table: %v; %s", deleteErr, howToDelete(table.Table, first, first+rows-1)))
+			err = errors.Join(err, deleteErr)
+		}
+	}()
+	// The first batch of a connection pays for more than itself.
+	if err := warmUp(ctx, all); err != nil {
+		return err
+	}
 
 	meter := cpu.NewMeter(append([]cpu.Source{cpu.Self{}}, r.config.CPU...))
 	meter.Read(ctx)
@@ -216,6 +230,7 @@ const warmRows = 1000
 // that counts.
 func warmUp(ctx context.Context, all []*batchWriter) error {
 	for _, w := range all {
+		w.tried = 1
 		rows := w.batches[0][:min(warmRows, len(w.batches[0]))]
 		if err := w.session.InsertAll(ctx, rows); err == nil {
 			if err := w.delete(ctx, rows); err != nil {
@@ -242,64 +257,16 @@ func cpuOf(uses []cpu.Use, wall time.Duration, cpus int) []CPU {
 	return sorted
 }
 
-// batchesOf makes the rows of a writer: ID and two strings, as in the article.
-func (r *batchRunner) batchesOf(size, writer int) [][]models.Employee {
-	batches := make([][]models.Employee, r.config.Runs)
-	next := r.config.FirstID + int64(writer*r.config.Runs*size)
-	for i := range batches {
-		for range size {
-			e := row(r.config.Seed, next)
-			batches[i] = append(batches[i], models.Employee{ID: e.ID, First: e.First, Last: e.Last, Department: models.DefaultDepartment})
-			next++
-		}
-	}
-	return batches
-}
-
 func (w *batchWriter) write(ctx context.Context, until time.Time) {
-	for _, rows := range w.batches {
+	for i, rows := range w.batches {
 		began := time.Now()
 		if !began.Before(until) || ctx.Err() != nil {
 			return
 		}
+		w.tried = i + 1
 		if w.err = w.session.InsertAll(ctx, rows); w.err != nil {
 			return
 		}
 		w.millis = append(w.millis, time.Since(began).Seconds()*1e3)
 	}
-}
-
-// deleteChunk is how many rows are deleted at once.
-const deleteChunk = 1000
-
-// deleteTimeout bounds how long the rows of a cell are deleted.
-const deleteTimeout = 5 * time.Minute
-
-func (r *batchRunner) deleteRows(ctx context.Context, all []*batchWriter) error {
-	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
-	defer cancel()
-	for _, w := range all {
-		if w == nil {
-			continue
-		}
-		for _, rows := range w.batches {
-			if err := w.delete(ctx, rows); err != nil {
-				return fmt.Errorf("delete the rows of the run: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-func (w *batchWriter) delete(ctx context.Context, rows []models.Employee) error {
-	for part := range slices.Chunk(rows, deleteChunk) {
-		ids := make([]int64, len(part))
-		for i := range part {
-			ids[i] = part[i].ID
-		}
-		if err := patiently(ctx, func() error { return w.session.DeleteAny(ctx, ids) }); err != nil {
-			return err
-		}
-	}
-	return nil
 }

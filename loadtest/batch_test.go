@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +23,8 @@ type shelf struct {
 	perRow time.Duration
 	most   int // rows of a commit; 0: any number
 
-	mu   sync.Mutex // guards rows
-	rows map[int64]bool
+	mu   sync.Mutex     // guards rows
+	rows map[int64]bool // true: a run has made it
 }
 
 func (s *shelf) open(context.Context, int) (target.BatchSession, error) { return s, nil }
@@ -36,12 +38,29 @@ func (s *shelf) InsertAll(_ context.Context, rows []models.Employee) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range rows {
-		if s.rows[rows[i].ID] {
+		if _, taken := s.rows[rows[i].ID]; taken {
 			return &target.Error{Kind: target.Conflict, Err: errors.New("twice")}
 		}
 		s.rows[rows[i].ID] = true
 	}
 	return nil
+}
+
+func (s *shelf) Rows(_ context.Context, first, last int64, limit int) ([]models.Employee, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []models.Employee
+	for _, id := range slices.Sorted(maps.Keys(s.rows)) {
+		if id < first || id > last || len(found) == limit {
+			continue
+		}
+		firstName, lastName := fmt.Sprint("F", id), fmt.Sprint("L", id)
+		if !s.rows[id] {
+			firstName = "Ada"
+		}
+		found = append(found, models.Employee{ID: id, First: &firstName, Last: &lastName})
+	}
+	return found, nil
 }
 
 func (s *shelf) DeleteAny(_ context.Context, ids []int64) error {
@@ -108,6 +127,33 @@ func TestRunBatches_TimesEachBatchOfEachWriter(t *testing.T) {
 	})
 }
 
+func TestRunBatches_RowsThatWereThere(t *testing.T) {
+	const first = loadtest.DefaultFirstID
+	for name, c := range map[string]struct {
+		rows map[int64]bool
+		left int
+	}{
+		"an earlier run has left them": {map[int64]bool{first: true, first + 7: true, first + 1_000_000: true}, 0},
+		"nobody's to delete":           {map[int64]bool{first + 3: true, first + 9: false, first + 20: false}, 3},
+		"of other ids":                 {map[int64]bool{first - 1: true, 5: false}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				table := &shelf{perRow: time.Millisecond, rows: c.rows}
+				_, err := loadtest.RunBatches(t.Context(), batchConfig(table))
+				if refused := name == "nobody's to delete"; refused != errors.Is(err, loadtest.ErrRows) || !refused && err != nil {
+					t.Errorf("got %v", err)
+				} else if refused && !strings.Contains(err.Error(), "row 1000000009 is there, and loadtest did not make it; give the run ids of its own with --first-id") {
+					t.Errorf("got %v, want the row and what to do", err)
+				}
+				if len(table.rows) != c.left {
+					t.Errorf("got rows %v, want %d", table.rows, c.left)
+				}
+			})
+		})
+	}
+}
+
 func TestRunBatches_OneThatFails_IsInTheReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, err := loadtest.RunBatches(t.Context(), batchConfig(&shelf{perRow: time.Millisecond, most: 50, rows: map[int64]bool{}}))
@@ -145,11 +191,15 @@ func TestRunBatches_LimitAndInterruptEndACell(t *testing.T) {
 }
 
 func TestBatchConfig_Validate(t *testing.T) {
-	c := loadtest.BatchConfig{Sizes: []int{0, 10_000_000}, Writers: []int{0}, Runs: -1, Limit: -1}
+	c := loadtest.BatchConfig{Sizes: []int{0, 10_000_000}, Writers: []int{0}, Runs: -1, Limit: -1, FirstID: -5}
 	err := c.Validate()
-	for _, want := range []string{"backends", "sizes: 0", "sizes: 10000000", "writers: 0", "runs", "limit"} {
+	for _, want := range []string{"backends", "sizes: 0", "sizes: 10000000", "writers: 0", "runs", "limit", "first-id: -5"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want something about %s", err, want)
 		}
+	}
+	c = loadtest.BatchConfig{Sizes: []int{1_000_000}, Writers: []int{64}, Runs: 100}
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "6400000000 rows in one cell") {
+		t.Errorf("got %v, want too many rows", err)
 	}
 }

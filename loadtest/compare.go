@@ -24,8 +24,8 @@ type Comparison struct {
 }
 
 // Change is what became of one number of one cell. Of a closed loop it is the
-// throughput, of an open one p99: the rate is what was asked for. Of batches it is
-// the time of one.
+// throughput, of an open one p99, and how much was done of what was asked for. Of
+// batches it is the time of one, of a search the most that was found.
 type Change struct {
 	Cell     string
 	Unit     string
@@ -84,9 +84,29 @@ func Compare(older, newer *Report, anyway bool) (*Comparison, error) {
 		}
 	}
 	if len(c.Changes) == 0 {
-		return nil, fmt.Errorf("%w: they have no cell in common", ErrUnlike)
+		return nil, fmt.Errorf("%w: %s", errNothingInCommon, strings.Join(c.Notes, "; "))
 	}
+	c.Notes = append(c.Notes, failureNotes(older, newer)...)
 	return c, nil
+}
+
+var errNothingInCommon = errors.New("the reports have no whole cell in common")
+
+// failureNotes tells where operations failed or were never sent: throughput and
+// latency are of the others.
+func failureNotes(older, newer *Report) []string {
+	old := map[string]Summary{}
+	for _, s := range Summaries(older) {
+		old[s.name()] = s
+	}
+	var notes []string
+	for _, s := range Summaries(newer) {
+		was := old[s.name()]
+		if s.Failed+s.Dropped+was.Failed+was.Dropped > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d operations failed and %d were never sent, in the old report %d and %d", s.name(), s.Failed, s.Dropped, was.Failed, was.Dropped))
+		}
+	}
+	return shorten(notes)
 }
 
 // unlike tells what differs of that which must be the same. Versions may differ:
@@ -140,16 +160,26 @@ func samplesOf(r *Report) (map[string]*sample, []string) {
 		}
 		samples[name].values = append(samples[name].values, values...)
 	}
+	if r.Kind == findMaxKind { // its cells are steps on the way
+		for _, m := range r.Maxima {
+			add(m.Workload+" "+Line{m.Workload, m.Backend, m.Variant}.Name()+", the most", "ops/s", true, m.Throughput)
+		}
+		return samples, order
+	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		name := fmt.Sprintf("%s %s, %d threads", c.Workload, Line{c.Workload, c.Backend, c.Variant}.Name(), c.Threads)
-		switch {
-		case c.Partial != "" && c.Partial != errMaxOps.Error():
-		case c.Rate > 0:
-			add(fmt.Sprintf("%s, %g/s", name, c.Rate), "p99 ms", false, c.Latency.P99)
-		default:
-			add(name, "ops/s", true, c.Throughput)
+		name := cellName(Line{c.Workload, c.Backend, c.Variant}, c.Threads, c.Rate)
+		if c.Partial != "" && c.Partial != errMaxOps.Error() {
+			continue
 		}
+		if c.Rate == 0 {
+			add(name, "ops/s", true, c.Throughput)
+			continue
+		}
+		if c.Latency.P99 > 0 { // else nothing was done, and no latency is not a short one
+			add(name, "p99 ms", false, c.Latency.P99)
+		}
+		add(name+", done", "ops/s", true, c.Throughput)
 	}
 	for i := range r.Batches {
 		b := &r.Batches[i]
@@ -182,6 +212,14 @@ const enoughForRanks = 4
 func pValue(old, fresh []float64) float64 {
 	if len(old) < 2 || len(fresh) < 2 {
 		return math.NaN()
+	}
+	// The test of Welch knows nothing of numbers that are always the same, such as
+	// what is done of a constant rate.
+	if slices.Min(old) == slices.Max(old) && slices.Min(fresh) == slices.Max(fresh) {
+		if old[0] == fresh[0] {
+			return 1
+		}
+		return 0
 	}
 	a := benchmath.NewSample(slices.Clone(old), &benchmath.DefaultThresholds)
 	b := benchmath.NewSample(slices.Clone(fresh), &benchmath.DefaultThresholds)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,8 @@ func TestCompare_Regressions(t *testing.T) {
 		{"worse, a little", []float64{100, 101, 99, 100}, []float64{97, 97.5, 96.5, 97}, "-3.0 %", false},
 		{"worse, by chance", []float64{100, 150, 50, 100}, []float64{90, 130, 60, 85}, "~", false},
 		{"three repeats are enough", []float64{100, 101, 99}, []float64{80, 81, 79}, "-20.0 %", true},
+		{"always the same, and worse", []float64{200, 200, 200}, []float64{150, 150, 150}, "-25.0 %", true},
+		{"always the same", []float64{200, 200}, []float64{200, 200}, "~", false},
 		{"one repeat tells nothing, and counts", []float64{100}, []float64{80}, "-20.0 % ?", true},
 		{"one repeat, better", []float64{100}, []float64{120}, "+20.0 % ?", false},
 	} {
@@ -58,6 +61,38 @@ func TestCompare_OpenLoop_ByP99(t *testing.T) {
 	}
 }
 
+func TestCompare_OpenLoop_OperationsThatFailAtOnceAreNoFastOnes(t *testing.T) {
+	old, fresh := repeated(500, 500, 500, 501), repeated(0, 0, 0, 1)
+	for i := range old.Cells {
+		old.Cells[i].Rate, fresh.Cells[i].Rate = 500, 500
+		old.Cells[i].Latency.P99 = 2
+		fresh.Cells[i].Errors = []ErrorCount{{Kind: "unavailable", Count: 500}}
+	}
+	c, err := Compare(old, fresh, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if worse := c.Regressions(0.05); len(worse) != 1 || worse[0].Cell != "select ndb, 4 threads, 500/s, done" {
+		t.Errorf("got %+v, want fewer operations done", worse)
+	}
+	want := []string{"select ndb, 4 threads, 500/s is in the old report alone", "select ndb, 4 threads, 500/s: 2000 operations failed and 0 were never sent, in the old report 0 and 0"}
+	if !slices.Equal(c.Notes, want) {
+		t.Errorf("got notes %q, want %q", c.Notes, want)
+	}
+}
+
+func TestCompare_FindMax_ByTheMost(t *testing.T) {
+	search := func(most float64) *Report {
+		r := repeated(100, most)
+		r.Kind, r.Maxima = findMaxKind, []Maximum{{Workload: "select", Backend: "ndb", Throughput: most}}
+		return r
+	}
+	c, err := Compare(search(1000), search(700), false)
+	if err != nil || len(c.Changes) != 1 || c.Changes[0].Cell != "select ndb, the most" || len(c.Regressions(0.05)) != 1 {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
 func TestCompare_RefusesUnlikeRuns(t *testing.T) {
 	for name, change := range map[string]func(r *Report){
 		"kind":       func(r *Report) { r.Kind = "batch" },
@@ -79,7 +114,7 @@ func TestCompare_RefusesUnlikeRuns(t *testing.T) {
 		}
 	}
 	none := repeated()
-	if _, err := Compare(repeated(1), none, false); !errors.Is(err, ErrUnlike) {
+	if _, err := Compare(repeated(1), none, false); !errors.Is(err, errNothingInCommon) || errors.Is(err, ErrUnlike) {
 		t.Errorf("nothing in common: got %v", err)
 	}
 	newer := repeated(1, 2, 3)
@@ -100,7 +135,7 @@ func TestCompare_WriteTable(t *testing.T) {
 	if err := c.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"select ndb, 4 threads  100.00  80.00  ops/s  -20.0 %  0.029  4+4", "insert sql, 1 threads is in the old report alone"} {
+	for _, want := range []string{"select ndb, 4 threads  100.00  80.00  ops/s  -20.0 %  0.029  4+4", "insert sql, 1 thread is in the old report alone"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("got\n%s\nwant %q in it", b.String(), want)
 		}

@@ -11,13 +11,13 @@ import (
 // WriteCSV writes one line for each cell, or each batch, with a heading.
 func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
-	if r.Kind == "batch" {
+	if r.Kind == batchKind {
 		return out.WriteAll(batchRows(r))
 	}
 	rows := [][]string{{
 		"workload", "backend", "variant", "threads", "rate", "repeat", "began", "seconds", "ops", "rows", "ops_per_second",
-		"mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "failed", "late", "dropped",
-		"database_cpu_percent", "gateway_cpu_percent", "generator_cpu_percent", "host_cpu_percent", "partial", "notes",
+		"mean_ms", "p50_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "failed", "late", "dropped", "service_p50_ms", "service_p99_ms",
+		"database_cpu_percent", "gateway_cpu_percent", "generator_cpu_percent", "host_cpu_percent", "ops_per_cpu_second", "cpu_seconds", "partial", "notes",
 	}}
 	for i := range r.Cells {
 		rows = append(rows, csvRow(&r.Cells[i]))
@@ -52,12 +52,23 @@ func csvRow(c *Cell) []string {
 		row = append(row, number(ms, 4))
 	}
 	row = append(row, whole(s.Failed), whole(c.Late), whole(c.Dropped))
+	if c.Service == nil {
+		row = append(row, "", "")
+	} else {
+		row = append(row, number(c.Service.P50, 4), number(c.Service.P99, 4))
+	}
 	for _, percent := range []float64{s.DatabaseCPU, s.GatewayCPU, s.GeneratorCPU, s.HostCPU} {
 		row = append(row, number(percent, 2))
 	}
-	var notes []string
+	// Processes are not the same everywhere, so that one column has them all.
+	var each, notes []string
+	for _, use := range c.CPU {
+		if use.Unknown == "" {
+			each = append(each, use.Name+"="+number(use.Seconds, 3))
+		}
+	}
 	for _, n := range c.Notes {
 		notes = append(notes, n.Text)
 	}
-	return append(row, c.Partial, strings.Join(notes, "; "))
+	return append(row, number(s.PerCPUSecond, 1), strings.Join(each, "; "), c.Partial, strings.Join(notes, "; "))
 }

@@ -42,7 +42,8 @@ func (d *dataset) lastID() int64 { return d.first + ownedIDs - 1 }
 // Errors that end a cell.
 var (
 	errNoRows   = errors.New("no rows were left to delete")
-	errFullRows = errors.New("as many rows as a run may leave were inserted")
+	errNoIDs    = errors.New("no ids were left to insert")
+	errFullRows = errors.New("as many rows as a run may leave were inserted (--max-rows)")
 )
 
 // newIDs is the first of n IDs of rows to insert.
@@ -53,7 +54,11 @@ func (d *dataset) newIDs(n int) (int64, error) {
 	if full {
 		return 0, errFullRows
 	}
-	return d.nextID.Add(int64(n)) - int64(n), nil
+	next := d.nextID.Add(int64(n))
+	if next-1 > d.lastID() { // those behind may be another run's
+		return 0, errNoIDs
+	}
+	return next - int64(n), nil
 }
 
 // leave says that the rows were inserted.

@@ -111,7 +111,7 @@ func (r *runner) stops(c *Cell, best *Maximum) string {
 		return fmt.Sprintf("p99 was %.1f ms with %s, more than %.1f ms", c.Latency.P99, c.asked(), limit)
 	case c.Rate > 0 && c.Throughput < c.Rate*(1-leastGain):
 		return fmt.Sprintf("%.0f operations in a second were done of %s", c.Throughput, c.asked())
-	case c.Rate == 0 && best != nil && c.Throughput < best.Throughput*(1+leastGain):
+	case c.Rate == 0 && best != nil && c.Throughput <= best.Throughput*(1+leastGain):
 		return fmt.Sprintf("%s gave %.0f operations in a second", c.asked(), c.Throughput)
 	default:
 		return ""
@@ -122,7 +122,7 @@ func (c *Cell) asked() string {
 	if c.Rate > 0 {
 		return fmt.Sprintf("%.0f in a second", c.Rate)
 	}
-	return fmt.Sprintf("%d threads", c.Threads)
+	return threadsText(c.Threads)
 }
 
 // doubled is the next step, or why there is none.

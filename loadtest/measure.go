@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ndbgate/ndbgate/loadtest/cpu"
@@ -37,8 +39,16 @@ func (r *runner) measure(ctx context.Context, index int, c *cell) (result *Cell,
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var running sync.WaitGroup
+	var busy atomic.Int64
+	busy.Store(int64(len(workers)))
 	for _, w := range workers {
-		running.Go(func() { w.run(working) }) // ends with the span or the context
+		running.Go(func() { // ends with the span or the context
+			w.run(working)
+			// Only when all operations have ended is the cell over: each of them counts.
+			if busy.Add(-1) == 0 && span.spent() {
+				span.cut(errMaxOps)
+			}
+		})
 	}
 	died := m.watch(ctx)
 	if died != nil {
@@ -148,12 +158,13 @@ func (m *measurement) take(ctx context.Context, elapsed time.Duration) {
 		}
 	}
 	l := load{host: -1, database: -1}
+	known := slices.ContainsFunc(uses, func(use cpu.Use) bool { return cpu.RoleOf(use.Name).IsDatabase() })
 	if host >= 0 {
 		l.host = host * 100
 		m.hostSum += host * elapsed.Seconds()
 	}
 	m.hostTime += elapsed
-	if len(uses) > 1 {
+	if known {
 		l.database = database / available * 100
 	}
 	m.host = append(m.host, l)
@@ -237,6 +248,9 @@ func (m *measurement) result(workers []*worker) *Cell {
 		use := *m.cpu[name]
 		use.Percent = use.Seconds / (m.hostTime.Seconds() * float64(m.report.Host.CPUs)) * 100
 		cell.CPU = append(cell.CPU, use)
+	}
+	if ops := cell.perCPUSecond(); !math.IsNaN(ops) {
+		cell.PerCPUSecond = ops
 	}
 	cell.Notes = bottleneckNotes(cell, &m.report.Host, m.report.Settings.Way)
 	return cell

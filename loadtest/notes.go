@@ -23,6 +23,7 @@ func Notes(r *Report) []string {
 			notes = append(notes, text)
 		}
 	}
+	notes = append(notes, unknownTimes(r)...)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if len(c.Errors) > 0 {
@@ -37,7 +38,7 @@ func Notes(r *Report) []string {
 	}
 	for i := range r.Batches {
 		if b := &r.Batches[i]; b.Error != "" {
-			notes = append(notes, fmt.Sprintf("%s: %s, %d rows a commit, %s: %s", b.Engine, b.Line().Name(), b.Size, writersText(b.Writers), b.Error))
+			notes = append(notes, b.title()+": "+b.Error)
 		}
 	}
 	return shorten(notes)
@@ -55,11 +56,32 @@ func shorten(notes []string) []string {
 
 // title names a cell, as in "insert ndb, 8 threads, repeat 2".
 func (c *Cell) title() string {
-	rate := ""
-	if c.Rate > 0 {
-		rate = fmt.Sprintf(", %.0f/s", c.Rate)
+	return fmt.Sprintf("%s, repeat %d", cellName(Line{c.Workload, c.Backend, c.Variant}, c.Threads, c.Rate), c.Repeat)
+}
+
+// unknownTimes tells of which processes the processor time is missing.
+func unknownTimes(r *Report) []string {
+	var notes []string
+	seen := map[string]bool{}
+	look := func(where string, all []CPU) {
+		for _, use := range all {
+			if use.Unknown != "" && !seen[use.Name] {
+				seen[use.Name] = true
+				notes = append(notes, fmt.Sprintf("%s, and perhaps others: the processor time of %s is missing, in sums too: %s", where, use.Name, use.Unknown))
+			}
+		}
 	}
-	return fmt.Sprintf("%s %s, %d threads%s, repeat %d", c.Workload, Line{c.Workload, c.Backend, c.Variant}.Name(), c.Threads, rate, c.Repeat)
+	for i := range r.Cells {
+		look(r.Cells[i].title(), r.Cells[i].CPU)
+	}
+	for i := range r.Batches {
+		look(r.Batches[i].title(), r.Batches[i].CPU)
+	}
+	return notes
+}
+
+func (b *Batch) title() string {
+	return fmt.Sprintf("%s: %s, %d rows a commit, %s", b.Engine, b.Line().Name(), b.Size, writersText(b.Writers))
 }
 
 // worstNote tells the worst note of a kind, and how many cells have one.

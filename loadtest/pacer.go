@@ -30,10 +30,17 @@ func (p *pacer) next() time.Duration {
 	defer p.mu.Unlock()
 	if p.random != nil {
 		p.last += p.random.ExpFloat64() / p.rate
-		return time.Duration(p.last * float64(time.Second))
+		return seconds(p.last)
 	}
 	// From the number, so that rounding does not add up.
-	at := time.Duration(float64(p.n) / p.rate * float64(time.Second))
+	at := seconds(float64(p.n) / p.rate)
 	p.n++
 	return at
+}
+
+// never is later than any cell ends, and far from what a Duration cannot hold.
+const never = 2 * maxDuration
+
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s*float64(time.Second), float64(never)))
 }

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -170,5 +171,17 @@ func TestDataset_TakesEachRowOnce(t *testing.T) {
 	}
 	if _, err := d.take(); err == nil {
 		t.Error("got a row of none")
+	}
+}
+
+func TestDataset_IdsOfOthers_AreNotTaken(t *testing.T) {
+	c := Config{Rows: 10, Seed: 1, FirstID: 100, MaxRows: 1_000}
+	d := newDataset(&c)
+	d.nextID.Store(d.lastID() - 1)
+	if id, err := d.newIDs(2); err != nil || id != d.lastID()-1 {
+		t.Errorf("got %d, %v, want the last two", id, err)
+	}
+	if id, err := d.newIDs(1); !errors.Is(err, errNoIDs) {
+		t.Errorf("got %d, %v, want no more", id, err)
 	}
 }

@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -93,7 +94,8 @@ func patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// putAll makes rows as the data set wants them, whatever was there.
+// putAll makes rows as the data set wants them, whatever a run has left there.
+// Where it fails, those of which nobody knows are doubtful.
 func (r *runner) putAll(ctx context.Context, session target.Session, some []int64) error {
 	rows := make([]models.Employee, len(some))
 	for i, id := range some {
@@ -101,26 +103,37 @@ func (r *runner) putAll(ctx context.Context, session target.Session, some []int6
 	}
 	if batches, ok := session.(target.Batches); ok {
 		err := patiently(ctx, func() error { return batches.InsertAll(ctx, rows) })
-		if err == nil || target.Kind(err) != target.Conflict {
+		if err == nil {
+			return nil
+		}
+		if target.Kind(err) != target.Conflict {
+			r.data.doubt(some...)
 			return err
 		}
 	}
 	for i := range rows {
 		if err := patiently(ctx, func() error { return put(ctx, session, rows[i]) }); err != nil {
+			r.data.doubt(some[:i]...)
+			if !errors.Is(err, ErrRows) {
+				r.data.doubt(some[i])
+			}
 			return err
 		}
 	}
 	return nil
 }
 
+// put makes a row. One that no run has made is an ErrRows, and stays.
 func put(ctx context.Context, session target.Session, want models.Employee) error {
 	err := session.Insert(ctx, &want)
 	if err == nil || target.Kind(err) != target.Conflict {
 		return err
 	}
 	var got models.Employee
-	if err := session.Select(ctx, want.ID, &got); err == nil && checksum([]models.Employee{got}) == checksum([]models.Employee{want}) {
-		return nil
+	if err := session.Select(ctx, want.ID, &got); err != nil && target.Kind(err) != target.NotFound {
+		return err
+	} else if err == nil && !isOwn(&got) {
+		return notOwn(want.ID)
 	}
 	if err := remove(ctx, session, want.ID); err != nil {
 		return err
@@ -148,9 +161,30 @@ func removeAll(ctx context.Context, session target.Session, some []int64) error 
 	return nil
 }
 
-// load writes the rows that stay, by the first road.
+// load writes the rows that stay, by the first road. Where it cannot make all of
+// them, those that it made are doubtful.
 func (r *runner) load(ctx context.Context) error {
-	return r.forEach(ctx, r.config.Targets[0], "making rows", idRange{r.data.first, r.data.rows}, r.putAll)
+	var mu sync.Mutex // guards made
+	var made []idRange
+	err := r.forEach(ctx, r.config.Targets[0], "making rows", idRange{r.data.first, r.data.rows}, func(ctx context.Context, session target.Session, some []int64) error {
+		if err := r.putAll(ctx, session, some); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		made = append(made, idRange{some[0], int64(len(some))})
+		return nil
+	})
+	if err == nil {
+		r.loaded = true
+		return nil
+	}
+	for _, part := range made {
+		for i := range part.n {
+			r.data.doubt(part.at(i))
+		}
+	}
+	return err
 }
 
 // fill inserts rows until that many are left to delete.
@@ -162,7 +196,6 @@ func (r *runner) fill(ctx context.Context, want int) error {
 	from := r.data.nextID.Add(n) - n
 	return r.forEach(ctx, r.config.Targets[0], "making rows to delete", idRange{from, n}, func(ctx context.Context, session target.Session, some []int64) error {
 		if err := r.putAll(ctx, session, some); err != nil {
-			r.data.doubt(some...)
 			return err
 		}
 		r.data.leave(some...)
@@ -170,34 +203,30 @@ func (r *runner) fill(ctx context.Context, want int) error {
 	})
 }
 
-// trim deletes all rows that inserts have left.
+// trim deletes all rows that inserts have left. Where it cannot, all of them are
+// doubtful: some may be gone.
 func (r *runner) trim(ctx context.Context) error {
-	left := idList(r.data.takeAll())
-	return r.forEach(ctx, r.config.Targets[0], "deleting rows", left, func(ctx context.Context, session target.Session, some []int64) error {
-		err := removeAll(ctx, session, some)
-		if err != nil {
-			r.data.doubt(some...)
-		}
-		return err
-	})
+	return r.deleteAll(ctx, r.data.takeAll())
+}
+
+func (r *runner) deleteAll(ctx context.Context, rows []int64) error {
+	err := r.forEach(ctx, r.config.Targets[0], "deleting rows", idList(rows), removeAll)
+	if err != nil {
+		r.data.doubt(rows...)
+	}
+	return err
 }
 
 // clean deletes all that the run has written.
 func (r *runner) clean(ctx context.Context) error {
-	if err := r.trim(ctx); err != nil {
-		return err
-	}
-	if err := r.forEach(ctx, r.config.Targets[0], "deleting rows", idList(r.data.takeDoubtful()), removeAll); err != nil || r.config.Keep {
+	if err := errors.Join(r.trim(ctx), r.deleteAll(ctx, r.data.takeDoubtful())); err != nil || r.config.Keep || !r.loaded {
 		return err
 	}
 	return r.forEach(ctx, r.config.Targets[0], "deleting rows", idRange{r.data.first, r.data.rows}, removeAll)
 }
 
-// sweepStep is how many IDs are asked for at once.
-const sweepStep = 1000
-
-// sweep deletes rows above the data set that an earlier run has left, where the
-// target can tell them.
+// sweep deletes rows that an earlier run has left, where the target can tell
+// them. A row that none has made is an ErrRows.
 func (r *runner) sweep(ctx context.Context) error {
 	road := r.config.Targets[0]
 	session, err := road.Target.Open(ctx)
@@ -209,17 +238,41 @@ func (r *runner) sweep(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	for from := r.data.first + r.data.rows; ; {
-		found, err := ranges.IDs(ctx, from, r.data.lastID(), sweepStep)
+	err = eachLeft(ctx, ranges, r.data.first, r.data.lastID(), func(found []int64) error {
+		return r.forEach(ctx, road, "deleting rows of earlier runs", idList(found), removeAll)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", road.Name, err)
+	}
+	return nil
+}
+
+// sweepStep is how many rows are asked for at once.
+const sweepStep = 1000
+
+// eachLeft calls do for the rows that earlier runs have left from first to last,
+// some at a time. It ends with an ErrRows at one that no run has made.
+func eachLeft(ctx context.Context, ranges target.Ranges, first, last int64, do func(found []int64) error) error {
+	for {
+		rows, err := ranges.Rows(ctx, first, last, sweepStep)
 		if err != nil {
-			return fmt.Errorf("%s: look for rows of earlier runs: %w", road.Name, err)
+			return fmt.Errorf("look for rows of earlier runs: %w", err)
 		}
-		if err := r.forEach(ctx, road, "deleting rows of earlier runs", idList(found), removeAll); err != nil {
-			return err
+		var found []int64
+		for i := range rows {
+			if !isOwn(&rows[i]) {
+				return notOwn(rows[i].ID)
+			}
+			found = append(found, rows[i].ID)
 		}
-		if len(found) < sweepStep {
+		if len(found) > 0 {
+			if err := do(found); err != nil {
+				return err
+			}
+		}
+		if len(rows) < sweepStep {
 			return nil
 		}
-		from = found[len(found)-1] + 1
+		first = rows[len(rows)-1].ID + 1
 	}
 }

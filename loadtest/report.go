@@ -11,6 +11,13 @@ import (
 // Format names the form of a report.
 const Format = "ndbgate-loadtest/1"
 
+// Kinds of reports.
+const (
+	runKind     = "run"
+	batchKind   = "batch"
+	findMaxKind = "find-max"
+)
+
 // Report is everything about a run.
 type Report struct {
 	Format string    `json:"format"`
@@ -96,6 +103,9 @@ type Cell struct {
 
 	CPU     []CPU   `json:"cpu,omitempty"`
 	HostCPU float64 `json:"host_cpu_percent"` // of all processors; -1: not known
+	// PerCPUSecond is how many operations a second of processor time of database and
+	// gateway is good for, as far as they are known; 0: neither is.
+	PerCPUSecond float64 `json:"ops_per_cpu_second,omitempty"`
 	// SchedulerP99 is how long goroutines of the generator that could run waited
 	// for a processor, in milliseconds.
 	SchedulerP99 float64 `json:"generator_scheduling_p99_ms"`
@@ -222,6 +232,9 @@ func ReadReport(src io.Reader) (*Report, error) {
 	}
 	if r.Format != Format {
 		return nil, fmt.Errorf("%w: its format is %.40q, want %q", ErrNoReport, r.Format, Format)
+	}
+	if r.Kind != runKind && r.Kind != batchKind && r.Kind != findMaxKind {
+		return nil, fmt.Errorf("%w: its kind is %.40q", ErrNoReport, r.Kind)
 	}
 	return &r, nil
 }

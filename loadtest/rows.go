@@ -53,6 +53,23 @@ func newNames(id int64, token uint64) (first, last string) {
 	return "F" + text, "L" + text
 }
 
+// isOwn tells a row that a run has made, of whatever seed: its names are made of
+// its ID. Only such rows are ever deleted.
+func isOwn(e *models.Employee) bool {
+	if e.First == nil || e.Last == nil {
+		return false
+	}
+	text := strconv.FormatInt(e.ID, 10)
+	first, token, _ := strings.Cut(*e.First, ".")
+	last, lastToken, _ := strings.Cut(*e.Last, ".")
+	return first == "F"+text && last == "L"+text && token == lastToken
+}
+
+// notOwn is the error of a row that no run has made.
+func notOwn(id int64) error {
+	return fmt.Errorf("%w: row %d is there, and loadtest did not make it; give the run ids of its own with --first-id", ErrRows, id)
+}
+
 // checkRow tells what is wrong with a row of the data set, which may have been
 // updated: both names must be from one update, and all else as it was made.
 func checkRow(seed uint64, got *models.Employee) error {

@@ -33,7 +33,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	r := &runner{config: c, data: newDataset(&c), report: newReport(&c), rates: map[rateKey]float64{}}
 	measure := r.runCells
 	if c.FindMax {
-		measure, r.report.Kind = r.findMaxima, "find-max"
+		measure, r.report.Kind = r.findMaxima, findMaxKind
 	} else if r.cells = plan(&c); len(r.cells) > maxCells {
 		return nil, fmt.Errorf("%d cells are more than %d: take fewer operations, threads or repeats", len(r.cells), maxCells)
 	}
@@ -69,7 +69,7 @@ func newReport(c *Config) *Report {
 	for _, road := range c.Targets {
 		settings.Backends = append(settings.Backends, road.Name)
 	}
-	return &Report{Format: Format, Title: c.Title, Kind: "run", Began: time.Now(), Host: thisHost(), Settings: settings}
+	return &Report{Format: Format, Title: c.Title, Kind: runKind, Began: time.Now(), Host: thisHost(), Settings: settings}
 }
 
 // runner is a run in progress.
@@ -78,15 +78,19 @@ type runner struct {
 	data   *dataset
 	cells  []cell
 	report *Report
+	loaded bool // the rows that stay are all there
 	began  time.Time
 	rates  map[rateKey]float64 // the best that was seen
 
 	progressMu sync.Mutex // one call of Config.Progress at a time
 }
 
-// cleanTimeout bounds how long rows are deleted after the run, and after an
-// interrupt.
-const cleanTimeout = 2 * time.Minute
+// Bounds of how long rows are deleted after the run, or an interrupt, and where
+// the target has died: it may be back.
+const (
+	cleanTimeout     = 2 * time.Minute
+	cleanDeadTimeout = 5 * time.Second
+)
 
 // run measures between what comes before and after.
 func (r *runner) run(ctx context.Context, measure func(context.Context) error) (err error) {
@@ -109,18 +113,28 @@ func (r *runner) run(ctx context.Context, measure func(context.Context) error) (
 
 // leave deletes the rows of the run, whose error it takes and gives.
 func (r *runner) leave(ctx context.Context, err error) error {
-	if errors.Is(err, ErrTargetDied) {
-		r.note("rows were left in the table: the target does not serve")
-		return err
+	died := errors.Is(err, ErrTargetDied)
+	limit := cleanTimeout
+	if died {
+		limit = cleanDeadTimeout
 	}
 	// An interrupt ends the measurement, but the rows are to go all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	if cleanErr := r.clean(ctx); cleanErr != nil {
-		r.note("rows were left in the table: " + cleanErr.Error())
-		return errors.Join(err, fmt.Errorf("delete the rows of the run: %w", cleanErr))
+	cleanErr := r.clean(ctx)
+	if cleanErr == nil {
+		return err
 	}
-	return err
+	r.note("rows were left in the table: " + strings.ReplaceAll(cleanErr.Error(), "\n", "; ") + "; " + howToDelete("employee", r.data.first, r.data.nextID.Load()-1))
+	if died {
+		return err
+	}
+	return errors.Join(err, fmt.Errorf("delete the rows of the run: %w", cleanErr))
+}
+
+// howToDelete tells what takes away rows that were left.
+func howToDelete(table string, first, last int64) string {
+	return fmt.Sprintf("the next run with --first-id %d deletes them, and so does DELETE FROM %s WHERE id BETWEEN %d AND %d", first, table, first, last)
 }
 
 func (r *runner) runCells(ctx context.Context) error {
@@ -167,7 +181,7 @@ func (r *runner) runCell(ctx context.Context, index int, c *cell) error {
 			key := rateKey{c.road.Name, c.threads}
 			r.rates[key] = max(r.rates[key], result.Throughput)
 		case reason != nil && err == nil && ctx.Err() == nil:
-			r.note(fmt.Sprintf("%s by %s with %d threads was not measured: %v, in the warm-up", c.workload.Name, c.road.Name, c.threads, reason))
+			r.note(fmt.Sprintf("%s was not measured: %v, in the warm-up", cellName(Line{c.workload.Name, c.road.Name, c.variant}, c.threads, c.rate), reason))
 		}
 		return err
 	}

@@ -113,59 +113,22 @@ func TestRun_UpdateThatTouchedNoRow_IsAnError(t *testing.T) {
 	})
 }
 
-func TestRun_RowsThatAreNotAsWritten_EndWithAnError(t *testing.T) {
-	for name, spoil := range map[string]func(t *testing.T, f *fake){
-		"one is gone": func(t *testing.T, f *fake) {
-			f.remove(t, loadtest.DefaultFirstID+7)
-		},
-		"one has other names": func(t *testing.T, f *fake) {
-			f.rename(t, loadtest.DefaultFirstID+1, "F1", "L2")
-		},
-	} {
+func TestRun_MaxOps_AllOfThemCount(t *testing.T) {
+	for name, rate := range map[string]float64{"closed loop": 0, "open loop": 200} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFake(time.Millisecond)
-				c := quick(road("ndb", f))
-				c.Rows = 20
-				c.Hooks = []loadtest.Hook{{Name: "spoil", Cell: -1, Run: func(context.Context) error { spoil(t, f); return nil }}}
+				c := quick(road("ndb", newFake(10*time.Millisecond)))
+				c.Threads, c.MaxOps, c.Warmup, c.Rate, c.Duration = []int{64}, 100, -1, rate, 10*time.Second
 				r, err := loadtest.Run(t.Context(), c)
-				if !errors.Is(err, loadtest.ErrRows) || r == nil || len(r.Cells) != 1 {
-					t.Errorf("got %v, want rows that are wrong", err)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if cell := &r.Cells[0]; cell.Ops != 100 || cell.Latency.Count != 100 || cell.Dropped != 0 || cell.Seconds > 1 {
+					t.Errorf("got %d operations, %d latencies, %d dropped in %v s; want 100 at once", cell.Ops, cell.Latency.Count, cell.Dropped, cell.Seconds)
 				}
 			})
 		})
 	}
-}
-
-func (f *fake) remove(t *testing.T, id int64) {
-	if err := (&fakeSession{f}).direct().Delete(t.Context(), id); err != nil {
-		t.Error(err)
-	}
-}
-
-func (f *fake) rename(t *testing.T, id int64, first, last string) {
-	if err := (&fakeSession{f}).direct().Update(t.Context(), id, first, last); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRun_RowsOfAnEarlierRun_AreReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(time.Millisecond)
-		session := (&fakeSession{f}).direct()
-		name := "left"
-		for _, id := range []int64{loadtest.DefaultFirstID, loadtest.DefaultFirstID + 3, loadtest.DefaultFirstID + 55, loadtest.DefaultFirstID + 5000} {
-			if err := session.Insert(t.Context(), &models.Employee{ID: id, First: &name, Department: 1}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c := quick(road("ndb", f))
-		c.Workloads = []loadtest.Workload{loadtest.Single(loadtest.Insert)}
-		r, err := loadtest.Run(t.Context(), c)
-		if err != nil || len(r.Cells[0].Errors) > 0 && r.Cells[0].Errors[0].Kind != target.Conflict {
-			t.Errorf("got %v, %+v", err, r.Cells[0].Errors)
-		}
-	})
 }
 
 func TestRun_TargetDies_EndsWithWhatWasMeasured(t *testing.T) {

@@ -37,6 +37,9 @@ func (s *span) end() time.Duration { return time.Duration(s.endsAt.Load()) }
 // claim tells whether one more operation may begin.
 func (s *span) claim() bool { return s.left.Add(-1) >= 0 }
 
+// spent tells that there was no operation left for one who wanted to begin it.
+func (s *span) spent() bool { return s.left.Load() < 0 }
+
 // cut ends the cell now, for that reason. The first reason counts.
 func (s *span) cut(reason error) {
 	s.mu.Lock()

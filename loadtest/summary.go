@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -21,6 +22,23 @@ func (l Line) Name() string {
 		return l.Backend
 	}
 	return l.Backend + ", " + string(l.Variant)
+}
+
+// cellName is that of a cell without its repeat, as in "insert ndb, 8 threads,
+// 500/s".
+func cellName(l Line, threads int, rate float64) string {
+	name := l.Workload + " " + l.Name() + ", " + threadsText(threads)
+	if rate > 0 {
+		name += fmt.Sprintf(", %g/s", rate)
+	}
+	return name
+}
+
+func threadsText(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
 }
 
 // Summary is all repeats of a cell together.
@@ -46,6 +64,8 @@ type Summary struct {
 	// and gateway is good for; NaN: not known.
 	PerCPUSecond float64
 }
+
+func (s *Summary) name() string { return cellName(s.Line, s.Threads, s.Rate) }
 
 // PerPoint is the operations in a second for each percent of the host that the
 // database used; NaN: not known.

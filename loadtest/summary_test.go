@@ -108,7 +108,8 @@ Throughput, as a ratio of the roads
 	for _, want := range []string{
 		"Processor time of the database, in percent of the host\n                 1      8\n  select ndb  10.0   80.0\n",
 		"each percent of the host that the database used\n                  1      8\n  select ndb  150.0  150.0\n",
-		"! select sql, 1 threads, repeat 1: the generator was the bottleneck: it used 1.9 of 2 processors\n",
+		"The same, as a ratio of the roads\n                       1     8\n  select ndb / sql  4.00  4.00\n",
+		"! select sql, 1 thread, repeat 1: the generator was the bottleneck: it used 1.9 of 2 processors\n",
 		"! select sql, 8 threads, repeat 1: 3 operations failed: 3 unavailable (down)\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -123,8 +124,11 @@ func TestNotes_OfOneKind_AreTogether(t *testing.T) {
 		r.Cells[i].Notes = []Note{{GeneratorWaits, "it waited", float64(i)}}
 	}
 	notes := Notes(r)
-	if len(notes) != 1 || !strings.HasPrefix(notes[0], "in 8 of 8 cells") || !strings.Contains(notes[0], "sql, 8 threads, repeat 2") {
+	if len(notes) != 2 || !strings.HasPrefix(notes[0], "in 8 of 8 cells") || !strings.Contains(notes[0], "sql, 8 threads, repeat 2") {
 		t.Errorf("got %q", notes)
+	}
+	if want := "select ndb, 1 thread, repeat 1, and perhaps others: the processor time of mysqld 51 is missing, in sums too: gone"; len(notes) == 2 && notes[1] != want {
+		t.Errorf("got %q, want %q", notes[1], want)
 	}
 }
 

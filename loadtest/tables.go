@@ -22,7 +22,7 @@ func WriteTables(w io.Writer, r *Report) error {
 	var b strings.Builder
 	var tables []table
 	switch {
-	case r.Kind == "find-max":
+	case r.Kind == findMaxKind:
 		tables = append(tables, maximaTable(r), stepsTable(r))
 	case len(r.Cells) > 0:
 		tables = append(tables, sweepTables(r)...)
@@ -93,26 +93,37 @@ func sweepTables(r *Report) []table {
 		}
 		return t
 	}
-	tables := []table{byThreads("Operations in a second, by threads"+repeatsText(r), func(s *Summary) float64 { return s.Throughput }, 1)}
+	tables := []table{byThreads("Operations in a second, by threads"+repeatsText(r), throughput, 1)}
 	for _, line := range lines {
 		if i := Knee(line); i >= 0 {
-			tables[0].notes = append(tables[0].notes, fmt.Sprintf("knee of %s %s: %d threads; twice as many give less than a tenth more", line[0].Workload, line[0].Name(), line[i].Threads))
+			tables[0].notes = append(tables[0].notes, fmt.Sprintf("knee of %s %s: %s; twice as many give less than a tenth more", line[0].Workload, line[0].Name(), threadsText(line[i].Threads)))
 		}
 	}
-	if ratio := ratioTable(lines, threads); len(ratio.rows) > 1 {
-		tables = append(tables, ratio)
-	}
 	tables = append(tables,
+		ratioTable("Throughput, as a ratio of the roads", lines, threads, throughput),
 		byThreads("Latency, p50, in milliseconds", func(s *Summary) float64 { return s.Latency.P50 }, 2),
 		byThreads("Latency, p99, in milliseconds", func(s *Summary) float64 { return s.Latency.P99 }, 2),
 		byThreads("Processor time of the database, in percent of the host", func(s *Summary) float64 { return s.DatabaseCPU }, 1),
 		byThreads("Operations in a second for each percent of the host that the database used", (*Summary).PerPoint, 1),
-		byThreads("Operations for each second of processor time of database and gateway", func(s *Summary) float64 { return s.PerCPUSecond }, 0),
+		ratioTable("The same, as a ratio of the roads", lines, threads, (*Summary).PerPoint),
+		byThreads("Operations for each second of processor time of "+counted(summaries), func(s *Summary) float64 { return s.PerCPUSecond }, 0),
 		byThreads("Processor time of the gateway, in percent of the host", func(s *Summary) float64 { return s.GatewayCPU }, 1),
 		byThreads("Processor time of the generator, in percent of the host", func(s *Summary) float64 { return s.GeneratorCPU }, 1),
 		byThreads("Busy processors of the host, in percent", func(s *Summary) float64 { return s.HostCPU }, 1),
 	)
 	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) < 2 })
+}
+
+// counted names whose processor time is known, of the target.
+func counted(summaries []Summary) string {
+	for i := range summaries {
+		if s := &summaries[i]; !math.IsNaN(s.DatabaseCPU) && math.IsNaN(s.GatewayCPU) {
+			return "the database"
+		} else if !math.IsNaN(s.DatabaseCPU) {
+			return "database and gateway"
+		}
+	}
+	return "the gateway (that of the database is not known)"
 }
 
 func maximaTable(r *Report) table {
@@ -172,20 +183,27 @@ func threadHeadings(threads []int) []string {
 	return row
 }
 
-// ratioTable divides what the first road did by what each other one did.
-func ratioTable(lines [][]Summary, threads []int) table {
-	t := table{rows: [][]string{threadHeadings(threads)}}
+func throughput(s *Summary) float64 { return s.Throughput }
+
+// ratioTable divides a number of the first road by that of each other one. It has
+// no rows where none is known.
+func ratioTable(title string, lines [][]Summary, threads []int, value func(*Summary) float64) table {
+	t := table{title: title, rows: [][]string{threadHeadings(threads)}}
 	for _, a := range lines {
 		for _, b := range lines {
 			if a[0].Backend != lines[0][0].Backend || b[0].Backend == a[0].Backend || a[0].Workload != b[0].Workload || b[0].Variant != "" {
 				continue
 			}
-			t.title = "Throughput, as a ratio of the roads"
+			known := false
 			row := []string{fmt.Sprintf("%s %s / %s", a[0].Workload, a[0].Name(), b[0].Name())}
 			for _, n := range threads {
-				row = append(row, number(Ratio(a, b, n), 2))
+				ratio := ratioOf(a, b, n, value)
+				known = known || !math.IsNaN(ratio)
+				row = append(row, number(ratio, 2))
 			}
-			t.rows = append(t.rows, row)
+			if known {
+				t.rows = append(t.rows, row)
+			}
 		}
 	}
 	return t
@@ -193,11 +211,13 @@ func ratioTable(lines [][]Summary, threads []int) table {
 
 // Ratio divides the throughputs of two lines at a number of threads; NaN where
 // one of them was not measured.
-func Ratio(a, b []Summary, threads int) float64 {
+func Ratio(a, b []Summary, threads int) float64 { return ratioOf(a, b, threads, throughput) }
+
+func ratioOf(a, b []Summary, threads int, value func(*Summary) float64) float64 {
 	at := func(line []Summary) float64 {
 		for i := range line {
 			if line[i].Threads == threads {
-				return line[i].Throughput
+				return value(&line[i])
 			}
 		}
 		return math.NaN()

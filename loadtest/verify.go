@@ -123,15 +123,15 @@ func (r *runner) countRows(ctx context.Context, road Road) (int64, error) {
 func (r *runner) countIDs(ctx context.Context, ranges target.Ranges) (n int64, err error) {
 	last := r.data.first + r.data.rows - 1
 	for from := r.data.first; from <= last; {
-		ids, err := ranges.IDs(ctx, from, last, sweepStep)
+		rows, err := ranges.Rows(ctx, from, last, sweepStep)
 		if err != nil {
 			return n, err
 		}
-		n += int64(len(ids))
-		if len(ids) < sweepStep {
+		n += int64(len(rows))
+		if len(rows) < sweepStep {
 			break
 		}
-		from = ids[len(ids)-1] + 1
+		from = rows[len(rows)-1].ID + 1
 	}
 	return n, nil
 }

@@ -43,7 +43,6 @@ func (w *worker) run(ctx context.Context) {
 	}
 	for ctx.Err() == nil && w.span.now() < w.span.end() {
 		if !w.span.claim() {
-			w.span.cut(errMaxOps)
 			return
 		}
 		now := w.span.now()
@@ -67,7 +66,6 @@ func (w *worker) openLoop(ctx context.Context) {
 			return
 		}
 		if !w.span.claim() {
-			w.span.cut(errMaxOps)
 			return
 		}
 		waited := w.sleepUntil(ctx, timer, at)
@@ -113,7 +111,7 @@ func (w *worker) one(ctx context.Context, scheduled, sent time.Duration) bool {
 	rows, err := w.do(ctx, op)
 	ended := w.span.now()
 	switch {
-	case errors.Is(err, errNoRows), errors.Is(err, errFullRows):
+	case errors.Is(err, errNoRows), errors.Is(err, errFullRows), errors.Is(err, errNoIDs):
 		w.span.cut(err)
 		return false
 	case ctx.Err() != nil: // the error may be that of the context

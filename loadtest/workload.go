@@ -26,8 +26,8 @@ func Ops() []Op { return []Op{Insert, Select, Update, Delete, List, Bulk} }
 
 // Workload is one operation, or a mix of several.
 type Workload struct {
-	Name string
-	Mix  []Share
+	Name string  `json:"name"`
+	Mix  []Share `json:"mix"`
 }
 
 // Share is the part of an operation in a mix: its weight against the sum of all.

@@ -63,7 +63,7 @@ func newBatchFlags(p process) (*batchFlags, *flag.FlagSet) {
 	flags.StringVar(&f.engines, "engines", "ndb,innodb", "of the tables employee and employee_innodb; --target has ndb alone")
 	flags.StringVar(&f.ways, "ways", "all,rows", "of sql: all rows in few statements, or a statement for each row as JDBC's addBatch; --target has all alone")
 	flags.DurationVar(&c.Limit, "limit", 5*time.Minute, "no more batches of a cell begin after so long")
-	flags.Int64Var(&c.FirstID, "first-id", loadtest.DefaultFirstID, "first of the ids that the run owns: rows from here on are deleted")
+	flags.Int64Var(&c.FirstID, "first-id", loadtest.DefaultFirstID, "as in run")
 	flags.BoolVar(&f.quick, "quick", false, "a look in under two minutes: two runs of up to 10,000 rows")
 	flags.StringVar(&c.Title, "title", "", "heading of the report")
 	flags.StringVar(&f.out, "out", "", "directory of report.json, cells.csv and report.html; default: a new one below loadtest-results")
@@ -78,9 +78,9 @@ func newBatchFlags(p process) (*batchFlags, *flag.FlagSet) {
 	return f, flags
 }
 
-func batchCommand(ctx context.Context, args []string, p process) error {
+func batchCommand(ctx context.Context, args []string, p process) (err error) {
 	f, flags := newBatchFlags(p)
-	if err := parseFlags(flags, args, p, batchHelp); err != nil {
+	if err := parseFlags(flags, args, p); err != nil {
 		return err
 	}
 	if err := f.finish(flags); err != nil {
@@ -90,6 +90,7 @@ func batchCommand(ctx context.Context, args []string, p process) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, out.abandon()) }()
 	opened, err := f.openTables(ctx)
 	if err != nil {
 		return err
@@ -139,6 +140,9 @@ func (f *batchFlags) finish(flags *flag.FlagSet) (err error) {
 		if len(s.hooks) > 0 {
 			return badUsage("--scenario: batches have no hooks")
 		}
+	}
+	if err := mustBePositive(flags, "runs", "limit", "first-id", "timeout", "pool"); err != nil {
+		return err
 	}
 	if f.config.Sizes, err = numbers(f.sizes); err != nil {
 		return badUsage("--sizes: %w", err)
@@ -214,7 +218,7 @@ func openBatches(ctx context.Context, t target.Target) (target.BatchSession, err
 }
 
 func (t *openedTables) add(backend, way, engine string, open func(context.Context, int) (target.BatchSession, error)) {
-	t.tables = append(t.tables, loadtest.BatchTable{Backend: backend, Way: way, Engine: engine, Open: open})
+	t.tables = append(t.tables, loadtest.BatchTable{Backend: backend, Way: way, Engine: engine, Table: tables[engine], Open: open})
 }
 
 // openDirectTables opens a store for each writer: an API node, or a pool to one

@@ -51,33 +51,15 @@ func command(ctx context.Context, args []string, p process) int {
 	return exitFailure
 }
 
-const usage = `Usage: loadtest COMMAND [--FLAG=VALUE ...]
-
-Measures the roads to the rows of a MySQL NDB Cluster: how fast each is, what it
-costs, and where it stops.
-
-Commands:
-  run        operations x roads x threads: throughput, latency, processor time
-  batch      many rows in one commit: milliseconds and rows in a second
-  compare    two reports, cell by cell; exit code 1 on a regression
-  report     tables, CSV and HTML page again, out of a report.json
-  scenarios  lists measurements that are worth repeating
-  null       a gateway that does nothing, to measure the harness itself
-  version    print what this program was built from
-
-Every command has --help. A first look, with a gateway on this host:
-  loadtest run --target http://127.0.0.1:8080 --quick
-The first interrupt (Ctrl-C) ends the measurement and writes the report of what
-was measured, the second one ends at once.
-Exit codes: 0 fine, 1 failed, 2 wrong command line.
-`
-
 func dispatch(ctx context.Context, args []string, p process) error {
 	if len(args) == 0 {
-		fmt.Fprint(p.stderr, usage)
+		fmt.Fprint(p.stderr, usage())
 		return badUsage("a command is missing")
 	}
 	name, args := args[0], args[1:]
+	if c := findCommand(name); c != nil && c.flags == nil && len(args) == 1 && isHelp(args[0]) {
+		return c.writeHelp(p.stdout, p, true)
+	}
 	switch name {
 	case "run":
 		return runCommand(ctx, args, p)
@@ -93,36 +75,27 @@ func dispatch(ctx context.Context, args []string, p process) error {
 		return listScenarios(p.stdout)
 	case "version", "--version":
 		return printVersion(p)
+	case "completion":
+		return completionCommand(args, p)
 	case "help", "--help", "-help", "-h":
-		_, err := io.WriteString(p.stdout, usage)
-		return err
+		return helpCommand(args, p)
 	default:
 		return badUsage("there is no command %q", name)
 	}
 }
 
+func isHelp(arg string) bool { return arg == "--help" || arg == "-help" || arg == "-h" }
+
 // parseFlags reads flags, and takes nothing else.
-func parseFlags(flags *flag.FlagSet, args []string, p process, what string) error {
+func parseFlags(flags *flag.FlagSet, args []string, p process) error {
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(p.stdout, "Usage: loadtest %s [--FLAG=VALUE ...]\n\n%s\n\nFlags, with their defaults in brackets:\n", flags.Name(), what)
-		printFlags(p.stdout, flags)
-		return err
+		return errors.Join(err, findCommand(flags.Name()).writeHelp(p.stdout, p, false))
 	}
 	if err != nil {
 		return &usageError{err}
 	}
 	return nil
-}
-
-func printFlags(w io.Writer, flags *flag.FlagSet) {
-	flags.VisitAll(func(f *flag.Flag) {
-		fmt.Fprintf(w, "  --%-18s %s", f.Name, f.Usage)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "0s" {
-			fmt.Fprintf(w, " [%s]", f.DefValue)
-		}
-		fmt.Fprintln(w)
-	})
 }

@@ -133,7 +133,7 @@ func TestCompare_Regression_ExitsWith1(t *testing.T) {
 		return name
 	}
 	old, slow := write(1000), write(900)
-	if got := do(t.Context(), "compare", old, slow); got.exit != exitFailure || !strings.Contains(got.stderr, "worse by 10.0 %: select ndb, 1 threads") {
+	if got := do(t.Context(), "compare", old, slow); got.exit != exitFailure || !strings.Contains(got.stderr, "worse by 10.0 %: select ndb, 1 thread") {
 		t.Errorf("got exit %d: %s", got.exit, got.stderr)
 	}
 	if got := do(t.Context(), "compare", "--max-regress=15%", old, slow); got.exit != exitOK {
@@ -327,12 +327,12 @@ func TestShownCommand_HidesPasswords(t *testing.T) {
 }
 
 func TestCommand_HelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"--help"}, {"version"}, {"scenarios"}, {"run", "--help"}, {"batch", "-h"}, {"compare", "--help"}, {"report", "--help"}, {"null", "--help"}} {
+	for _, args := range [][]string{{"help"}, {"--help"}, {"version"}, {"scenarios"}, {"run", "--help"}, {"batch", "-h"}, {"compare", "--help"}, {"report", "--help"}, {"null", "--help"}, {"help", "run"}} {
 		if got := do(t.Context(), args...); got.exit != exitOK || got.stdout == "" || got.stderr != "" {
 			t.Errorf("%v: got exit %d, %q, %q", args, got.exit, got.stdout, got.stderr)
 		}
 	}
-	for _, args := range [][]string{nil, {"jump"}, {"report"}, {"compare", "x"}, {"null", "x"}, {"batch"}, {"batch", "--null"}, {"batch", "--direct", "--engines=x"}} {
+	for _, args := range [][]string{nil, {"jump"}, {"help", "jump"}, {"completion"}, {"completion", "tcsh"}, {"report"}, {"compare", "x"}, {"null", "x"}, {"batch"}, {"batch", "--null"}, {"batch", "--direct", "--engines=x"}} {
 		if got := do(t.Context(), args...); got.exit != exitUsage {
 			t.Errorf("%v: got exit %d: %s", args, got.exit, got.stderr)
 		}

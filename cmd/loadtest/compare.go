@@ -11,27 +11,39 @@ import (
 	"github.com/ndbgate/ndbgate/loadtest"
 )
 
-const compareHelp = `loadtest compare [--FLAG=VALUE ...] OLD.json NEW.json
-
-Compares two reports cell by cell: throughput of closed loops, p99 of open ones,
+const compareHelp = `Compares two reports cell by cell: throughput of closed loops, p99 of open ones,
 the time of batches. A change that may be chance is shown as ~ (p of 0.05 and
 more); with one repeat nobody can tell, and a question mark says so. Reports of
 different measurements are refused. The exit code is 1 where a cell is worse by
 more than --max-regress, and not by chance as far as can be told.`
 
-func compareCommand(args []string, p process) error {
+type compareFlags struct {
+	regress string
+	unlike  bool
+}
+
+func newCompareFlags() (*compareFlags, *flag.FlagSet) {
+	f := &compareFlags{}
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
-	regress := flags.String("max-regress", "5%", "how much worse a cell may be")
-	anyway := flags.Bool("unlike", false, "compare reports of different measurements all the same")
-	if err := parseFlags(flags, args, p, compareHelp); err != nil {
+	flags.StringVar(&f.regress, "max-regress", "5%", "how much worse a cell may be")
+	flags.BoolVar(&f.unlike, "unlike", false, "compare reports of different measurements all the same")
+	return f, flags
+}
+
+// maxRegress bounds --max-regress, in percent. Beyond it is a slip, as NaN is.
+const maxRegress = 10_000
+
+func compareCommand(args []string, p process) error {
+	f, flags := newCompareFlags()
+	if err := parseFlags(flags, args, p); err != nil {
 		return err
 	}
 	if flags.NArg() != 2 {
 		return badUsage("compare takes two reports, the old one first; flags come before them")
 	}
-	most, err := strconv.ParseFloat(strings.TrimSuffix(*regress, "%"), 64)
-	if err != nil || most < 0 {
-		return badUsage("--max-regress %q: want a percentage such as 5%%", *regress)
+	most, err := strconv.ParseFloat(strings.TrimSuffix(f.regress, "%"), 64)
+	if err != nil || !(most >= 0 && most <= maxRegress) {
+		return badUsage("--max-regress %q: want a percentage such as 5%%", f.regress)
 	}
 	var reports [2]*loadtest.Report
 	for i, name := range flags.Args() {
@@ -39,8 +51,8 @@ func compareCommand(args []string, p process) error {
 			return err
 		}
 	}
-	c, err := loadtest.Compare(reports[0], reports[1], *anyway)
-	if errors.Is(err, loadtest.ErrUnlike) && !*anyway {
+	c, err := loadtest.Compare(reports[0], reports[1], f.unlike)
+	if errors.Is(err, loadtest.ErrUnlike) && !f.unlike {
 		return fmt.Errorf("%w; --unlike compares them all the same", err)
 	}
 	if err != nil {

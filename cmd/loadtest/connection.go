@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,8 @@ type connection struct {
 	target        string
 	direct, null  bool
 	backends      string
+	keyFile       string
+	key           string // which is never shown
 	timeout       time.Duration
 	connectstring string
 	database      string
@@ -49,6 +52,8 @@ func (c *connection) register(flags *flag.FlagSet, p process) {
 	flags.BoolVar(&c.direct, "direct", false, "no gateway: the roads in this process; with --target, beside those of the gateway, so that HTTP's share shows")
 	flags.BoolVar(&c.null, "null", false, "no target at all: what is measured is loadtest itself")
 	flags.StringVar(&c.backends, "backends", "ndb,sql", "roads, the first one in ratios and for making rows")
+	flags.StringVar(&c.keyFile, "key-file", "", "file with the API key for --target; or LOADTEST_API_KEY")
+	c.key = p.getenv("LOADTEST_API_KEY")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Second, "of one operation")
 	flags.StringVar(&c.connectstring, "ndb-connectstring", fromEnv("GATEWAY_NDB_CONNECTSTRING", "127.0.0.1:1186"), "of --direct; GATEWAY_NDB_CONNECTSTRING")
 	flags.StringVar(&c.database, "ndb-database", fromEnv("GATEWAY_NDB_DATABASE", "ndbtest"), "of --direct; GATEWAY_NDB_DATABASE")
@@ -108,7 +113,15 @@ func (c *connection) open(ctx context.Context) (*opened, error) {
 }
 
 func (c *connection) openHTTP(ctx context.Context, names []string) (*opened, error) {
-	about, err := target.Describe(ctx, c.target, names, c.timeout)
+	if err := c.readKey(); err != nil {
+		return nil, err
+	}
+	gateway, err := target.NewHTTP(c.target, "", c.timeout)
+	if err != nil {
+		return nil, err
+	}
+	gateway.Key = c.key
+	about, err := gateway.Describe(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +130,29 @@ func (c *connection) openHTTP(ctx context.Context, names []string) (*opened, err
 		o.cpu = append(o.cpu, source)
 	}
 	for _, name := range names {
-		t, err := target.NewHTTP(c.target, name, c.timeout)
-		if err != nil {
-			return nil, err
-		}
-		o.roads = append(o.roads, loadtest.Road{Name: name, Native: name == ndbName, Target: t})
+		road := *gateway
+		road.Backend = name
+		o.roads = append(o.roads, loadtest.Road{Name: name, Native: name == ndbName, Target: &road})
 	}
 	return o, nil
+}
+
+// maxKeyBytes is the longest key or token that a gateway takes.
+const maxKeyBytes = 8 << 10
+
+// readKey reads the file of the key. Its errors quote nothing of it.
+func (c *connection) readKey() error {
+	if c.keyFile == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.keyFile)
+	if err != nil {
+		return badUsage("--key-file: %v", err)
+	}
+	if c.key = strings.TrimSpace(string(text)); c.key == "" || len(c.key) > maxKeyBytes || strings.ContainsFunc(c.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return badUsage("--key-file %s: want one key or token and nothing else", c.keyFile)
+	}
+	return nil
 }
 
 // openBoth opens the roads of a gateway, and the same ones in this process beside

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -15,13 +16,17 @@ func main() {
 }
 
 // untilSignal returns a context that ends with SIGINT or SIGTERM: the
-// measurement ends, and its report is written. A second one ends the process.
+// measurement ends, its rows are deleted, and its report is written. A second one
+// ends the process.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() { // ends with the process
 		<-signals
+		if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == "batch") {
+			fmt.Fprintln(os.Stderr, "\nloadtest: ending. A second interrupt ends at once: without a report, and with rows that the next run deletes")
+		}
 		cancel()
 		<-signals
 		os.Exit(exitFailure)

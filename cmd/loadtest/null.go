@@ -17,24 +17,38 @@ const nullHelp = `Answers as a gateway whose every row is there, and keeps nothi
 loadtest measures of it is the harness itself, its HTTP included. It serves until
 SIGINT or SIGTERM, or --duration.`
 
-func nullCommand(ctx context.Context, args []string, p process) error {
+type nullFlags struct {
+	listen, backends string
+	duration         time.Duration
+}
+
+func newNullFlags() (*nullFlags, *flag.FlagSet) {
+	f := &nullFlags{}
 	flags := flag.NewFlagSet("null", flag.ContinueOnError)
-	listen := flags.String("listen", "127.0.0.1:8099", "address")
-	backends := flags.String("backends", "ndb,sql", "names of the roads")
-	duration := flags.Duration("duration", time.Hour, "end after so long")
-	if err := parseFlags(flags, args, p, nullHelp); err != nil {
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8099", "address")
+	flags.StringVar(&f.backends, "backends", "ndb,sql", "names of the roads")
+	flags.DurationVar(&f.duration, "duration", time.Hour, "end after so long")
+	return f, flags
+}
+
+func nullCommand(ctx context.Context, args []string, p process) error {
+	f, flags := newNullFlags()
+	if err := parseFlags(flags, args, p); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return badUsage("argument %q: null takes flags alone", flags.Arg(0))
 	}
-	ctx, cancel := context.WithTimeout(ctx, *duration)
+	if err := mustBePositive(flags, "duration"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.duration)
 	defer cancel()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	server := &http.Server{Handler: &target.NullGateway{Backends: strings.Split(*backends, ",")}, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: &target.NullGateway{Backends: strings.Split(f.backends, ",")}, ReadHeaderTimeout: 5 * time.Second}
 	fmt.Fprintf(p.stderr, "answering on http://%s\n", listener.Addr())
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve tells
 	defer stop()

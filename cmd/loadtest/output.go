@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,26 +25,75 @@ const (
 type output struct {
 	dir   string
 	fresh bool // report.json is not ours to write: it is what was read
+	made  bool // the directory was not there before
 }
 
-// newOutput makes the directory, and checks that files can be written: better
-// now than after the measurement.
+// newOutput takes a directory for the report of a run, and checks that files can
+// be written: better now than after the measurement. A directory that has a
+// report, or waits for that of another run, is refused.
 func newOutput(dir string) (*output, error) {
-	if dir == "" {
-		dir = filepath.Join("loadtest-results", time.Now().Format("20060102-150405"))
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
 	o := &output{dir: dir}
-	probe := filepath.Join(dir, ".probe")
-	if err := writeFile(probe, func(w io.Writer) error {
-		_, err := w.Write(make([]byte, 64<<10))
-		return err
-	}); err != nil {
+	var err error
+	if dir == "" {
+		o.made = true
+		o.dir, err = newResult()
+	} else if _, statErr := os.Stat(dir); statErr != nil {
+		o.made = true
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	return o, os.Remove(probe)
+	f, err := os.OpenFile(filepath.Join(o.dir, reportFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("--out: %s has a %s already: name another directory, or move it away", o.dir, reportFile)
+	}
+	if err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+		err = errors.Join(err, f.Truncate(0), f.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--out: no report can be written there: %w", errors.Join(err, o.abandon()))
+	}
+	return o, nil
+}
+
+// resultsDir has the reports of runs without --out.
+const resultsDir = "loadtest-results"
+
+// newResult makes a directory with the time as its name, and a number where runs
+// begin in the same second.
+func newResult() (string, error) {
+	if err := os.MkdirAll(resultsDir, 0o755); err != nil {
+		return "", err
+	}
+	name := filepath.Join(resultsDir, time.Now().Format("20060102-150405"))
+	dir := name
+	for n := 2; ; n++ {
+		err := os.Mkdir(dir, 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+		dir = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// abandon leaves nothing behind where there is no report after all.
+func (o *output) abandon() error {
+	name := filepath.Join(o.dir, reportFile)
+	if info, err := os.Stat(name); err == nil && info.Size() > 0 {
+		return nil
+	}
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if o.made {
+		_ = os.Remove(o.dir) // stays where it has other files
+		if filepath.Dir(o.dir) == resultsDir {
+			_ = os.Remove(resultsDir) // as well
+		}
+	}
+	return nil
 }
 
 // beside is the output of a report that was read from the file.

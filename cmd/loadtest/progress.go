@@ -61,7 +61,10 @@ func (p *progress) cell(now loadtest.Progress) string {
 	if now.Variant != "" {
 		text += ", " + string(now.Variant)
 	}
-	text += fmt.Sprintf(", %d threads", now.Threads)
+	text += fmt.Sprintf(", %d thread", now.Threads)
+	if now.Threads != 1 {
+		text += "s"
+	}
 	if now.Repeats > 1 {
 		text += fmt.Sprintf(", repeat %d", now.Repeat)
 	}

@@ -13,9 +13,9 @@ an order that spreads slow changes of the machine over all of them. A table
 employee with the run's own rows is needed: they are made before, checked before
 and after, and deleted at the end.`
 
-func runCommand(ctx context.Context, args []string, p process) error {
-	f, flags := newRunFlags("run", p)
-	if err := parseFlags(flags, args, p, runHelp); err != nil {
+func runCommand(ctx context.Context, args []string, p process) (err error) {
+	f, flags := newRunFlags(p)
+	if err := parseFlags(flags, args, p); err != nil {
 		return err
 	}
 	config, err := f.finish(flags)
@@ -29,6 +29,7 @@ func runCommand(ctx context.Context, args []string, p process) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, out.abandon()) }()
 	target, err := f.open(ctx)
 	if err != nil {
 		return err
@@ -86,12 +87,8 @@ func shownCommand(name string, args []string) []string {
 }
 
 func reportCommand(args []string, p process) error {
-	if len(args) != 1 || args[0] == "--help" || args[0] == "-h" {
-		fmt.Fprint(p.stdout, "Usage: loadtest report REPORT.json\n\nPrints the tables, and writes cells.csv and report.html beside the file.\n")
-		if len(args) != 1 {
-			return badUsage("report takes one file")
-		}
-		return nil
+	if len(args) != 1 {
+		return badUsage("report takes one file")
 	}
 	report, err := readReport(args[0])
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"strconv"
@@ -26,9 +27,9 @@ type runFlags struct {
 	scenario string
 }
 
-func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
+func newRunFlags(p process) (*runFlags, *flag.FlagSet) {
 	f := &runFlags{}
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	f.connection.register(flags, p)
 	c := &f.config
 	flags.StringVar(&f.scenario, "scenario", "", "a YAML file with flags as keys, or a name that loadtest scenarios lists; flags on the command line are stronger")
@@ -46,7 +47,7 @@ func newRunFlags(name string, p process) (*runFlags, *flag.FlagSet) {
 	flags.Int64Var(&c.MaxOps, "max-ops", 0, "most operations of a cell; 0: time alone ends it")
 	flags.Int64Var(&c.Rows, "rows", 10_000, "rows that are read and changed")
 	flags.Int64Var(&c.MaxRows, "max-rows", 200_000, "most rows that inserts may leave at once")
-	flags.Int64Var(&c.FirstID, "first-id", loadtest.DefaultFirstID, "first of the ids that the run owns: rows from here on are overwritten and deleted")
+	flags.Int64Var(&c.FirstID, "first-id", loadtest.DefaultFirstID, "first of the 4,000,000,000 ids that the run owns: a row there that no run has made ends it")
 	flags.Uint64Var(&c.Seed, "seed", 1, "of rows and keys: the same seed gives the same")
 	flags.StringVar(&f.keys, "keys", "uniform", "how rows are chosen: uniform, sequential or zipf")
 	flags.StringVar(&f.mode, "mode", "", "article: updates and deletes of the native road that find the row first, too")
@@ -90,6 +91,12 @@ func (f *runFlags) finish(flags *flag.FlagSet) (*loadtest.Config, error) {
 		}
 		c.Hooks = s.hooks
 	}
+	if err := mustBePositive(flags, "duration", "repeats", "rows", "max-rows", "first-id", "seed", "give-up", "max-lag", "timeout", "pool"); err != nil {
+		return nil, err
+	}
+	if c.Warmup < 0 {
+		return nil, badUsage("--warmup %v: is negative", c.Warmup)
+	}
 	given := givenFlags(flags)
 	var err error
 	if c.Workloads, err = workloads(f.ops, f.mixes); err != nil {
@@ -116,6 +123,30 @@ func (f *runFlags) finish(flags *flag.FlagSet) (*loadtest.Config, error) {
 	}
 	c.Arrivals, c.Keys, c.Timeout = loadtest.Arrivals(f.arrivals), loadtest.Keys(f.keys), f.timeout
 	return c, nil
+}
+
+// mustBePositive refuses what the library would take for its own default.
+func mustBePositive(flags *flag.FlagSet, names ...string) error {
+	for _, name := range names {
+		ok := true
+		value := flags.Lookup(name).Value.(flag.Getter)
+		switch v := value.Get().(type) {
+		case int:
+			ok = v > 0
+		case int64:
+			ok = v > 0
+		case uint64:
+			ok = v > 0
+		case time.Duration:
+			ok = v > 0
+		default:
+			panic("loadtest: flag " + name + " is no number")
+		}
+		if !ok {
+			return badUsage("--%s %v: must be more than 0", name, value)
+		}
+	}
+	return nil
 }
 
 func givenFlags(flags *flag.FlagSet) map[string]bool {
@@ -174,6 +205,9 @@ func workloads(ops string, mixes []string) ([]loadtest.Workload, error) {
 		if !used[name] {
 			all = append(all, known[name])
 		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("--ops: there is no operation, and no --mix")
 	}
 	return all, nil
 }

@@ -29,7 +29,7 @@ func TestScenarios_ThatComeWithTheProgram_AreValid(t *testing.T) {
 		}
 		switch s.command {
 		case "run":
-			f, flags := newRunFlags("run", process{getenv: noEnv})
+			f, flags := newRunFlags(process{getenv: noEnv})
 			if err := flags.Parse([]string{"--scenario", name}); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestScenarios_ThatComeWithTheProgram_AreValid(t *testing.T) {
 }
 
 func TestScenario_CommandLineIsStronger_QuickToo(t *testing.T) {
-	f, flags := newRunFlags("run", process{getenv: noEnv})
+	f, flags := newRunFlags(process{getenv: noEnv})
 	if err := flags.Parse([]string{"--scenario=mixed", "--threads=3", "--quick"}); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestParseScenario_NamesWhatIsWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, flags := newRunFlags("run", process{getenv: noEnv})
+		_, flags := newRunFlags(process{getenv: noEnv})
 		if err := s.apply("run", flags); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.text, err, c.want)
 		}

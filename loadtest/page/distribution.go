@@ -17,7 +17,7 @@ func (v *view) distributions() []figure {
 	for _, workload := range v.workloads {
 		threads := v.threads[len(v.threads)-1]
 		c := chart{
-			title: fmt.Sprintf("Latency by percentile: %s, %d threads", workload, threads), xLabel: "percentile", yLabel: "milliseconds",
+			title: fmt.Sprintf("Latency by percentile: %s, %s", workload, threadsText(threads)), xLabel: "percentile", yLabel: "milliseconds",
 			yLog: true, yTick: short, points: true,
 			xTick: func(x float64) string { return trim(100-math.Pow(10, 2-x), 3) },
 		}
@@ -57,7 +57,7 @@ func (v *view) distributions() []figure {
 			g.Rows = append(g.Rows, row)
 		}
 		id := "distribution-" + slug(workload)
-		figures = append(figures, figure{ID: id, Title: fmt.Sprintf("%s, %d threads", workload, threads), SVG: c.svg(id), Legend: legendOf(c.lines), Table: g})
+		figures = append(figures, figure{ID: id, Title: fmt.Sprintf("%s, %s", workload, threadsText(threads)), SVG: c.svg(id), Legend: legendOf(c.lines), Table: g})
 	}
 	return figures
 }

@@ -122,6 +122,7 @@ func (v *view) byThreads(m measure) []figure {
 		f := figure{ID: id, Title: workload, SVG: c.svg(id), Legend: legendOf(c.lines), Table: v.tableOf(&c)}
 		if m.readout != nil {
 			f.Readout = m.readout(workload, lines)
+			v.addRatios(&f.Table, lines)
 		}
 		figures = append(figures, f)
 	}
@@ -157,6 +158,28 @@ func slug(text string) string {
 	}, strings.ToLower(text))
 }
 
+// addRatios adds the throughput of the first road against that of each other one.
+func (v *view) addRatios(g *grid, lines [][]loadtest.Summary) {
+	for _, first := range lines {
+		for _, other := range lines {
+			if first[0].Backend != lines[0][0].Backend || other[0].Backend == first[0].Backend || other[0].Variant != "" {
+				continue
+			}
+			g.Head = append(g.Head, first[0].Name()+" / "+other[0].Name())
+			for i, threads := range v.threads {
+				g.Rows[i] = append(g.Rows[i], group(loadtest.Ratio(first, other, threads)))
+			}
+		}
+	}
+}
+
+func threadsText(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return strconv.Itoa(n) + " threads"
+}
+
 // ratioReadout says how the roads compare at the most threads.
 func ratioReadout(_ string, lines [][]loadtest.Summary) string {
 	if len(lines) < 2 {
@@ -170,7 +193,7 @@ func ratioReadout(_ string, lines [][]loadtest.Summary) string {
 			continue
 		}
 		if ratio := loadtest.Ratio(first, other, threads); !math.IsNaN(ratio) {
-			parts = append(parts, fmt.Sprintf("%s does %s× what %s does at %d threads", first[0].Name(), group(ratio), other[0].Name(), threads))
+			parts = append(parts, fmt.Sprintf("%s does %s× what %s does at %s", first[0].Name(), group(ratio), other[0].Name(), threadsText(threads)))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -17,7 +17,7 @@ func (v *view) overTime(wide bool) []figure {
 		if len(cells) == 0 {
 			continue
 		}
-		title := fmt.Sprintf("%s, %d threads", workload, cells[0].Threads)
+		title := fmt.Sprintf("%s, %s", workload, threadsText(cells[0].Threads))
 		rate := v.timeChart("Operations in a second over time: "+title, "operations in a second", cells, func(p *loadtest.Point) float64 { return p.OpsPerSecond })
 		p99 := v.timeChart("p99 over time: "+title, "milliseconds", cells, func(p *loadtest.Point) float64 {
 			if p.OpsPerSecond == 0 {

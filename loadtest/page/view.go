@@ -14,19 +14,20 @@ import (
 
 // view is what the page shows.
 type view struct {
-	Title    string
-	Subtitle string
-	Style    template.CSS
-	Complete bool
-	EndedBy  string
-	Tiles    []tile // the numbers that count
-	Notes    []string
-	Sections []section
-	Maxima   grid // of a search
-	Lines    grid // of a report with one number of threads: what charts by threads would show
-	Facts    []fact
-	Cells    grid
-	Checks   grid
+	Title     string
+	Subtitle  string
+	Style     template.CSS
+	Complete  bool
+	EndedBy   string
+	Tiles     []tile // the numbers that count
+	Notes     []string
+	Sections  []section
+	Maxima    grid // of a search
+	Lines     grid // of a report with one number of threads: what charts by threads would show
+	Facts     []fact
+	Cells     grid
+	Processes grid
+	Checks    grid
 
 	report    *loadtest.Report
 	classes   lineClasses
@@ -73,6 +74,7 @@ func newView(r *loadtest.Report) *view {
 	if len(r.Batches) > 0 {
 		v.addBatches()
 	}
+	v.Processes = v.processesGrid()
 	v.Facts = v.facts()
 	v.Checks = v.checksGrid()
 	return v
@@ -124,8 +126,8 @@ func (v *view) maximaGrid() grid {
 // linesGrid is one row for each workload and road.
 func (v *view) linesGrid() grid {
 	g := grid{
-		Caption: fmt.Sprintf("With %d threads", v.threads[0]),
-		Head:    []string{"", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "dropped", "database %", "host %"},
+		Caption: "With " + threadsText(v.threads[0]),
+		Head:    []string{"", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "late", "dropped", "database %", "host %", "ops per CPU s"},
 	}
 	for _, line := range v.lines {
 		for i := range line {
@@ -138,7 +140,7 @@ func (v *view) linesGrid() grid {
 			for _, ms := range []float64{s.Latency.Mean, s.Latency.P50, s.Latency.P95, s.Latency.P99, s.Latency.P999, s.Latency.Max} {
 				row = append(row, group(ms))
 			}
-			g.Rows = append(g.Rows, append(row, whole(int(s.Failed)), whole(int(s.Dropped)), group(s.DatabaseCPU), group(s.HostCPU)))
+			g.Rows = append(g.Rows, append(row, whole(int(s.Failed)), whole(int(s.Late)), whole(int(s.Dropped)), group(s.DatabaseCPU), group(s.HostCPU), group(s.PerCPUSecond)))
 		}
 	}
 	return g
@@ -169,7 +171,7 @@ func (v *view) tiles() []tile {
 		}
 		tiles = append(tiles, tile{
 			Label: workload, Value: group(best.Throughput), Unit: "/s",
-			Detail: fmt.Sprintf("%s, %d threads, p99 %s ms", best.Name(), best.Threads, group(best.Latency.P99)),
+			Detail: fmt.Sprintf("%s, %s, p99 %s ms", best.Name(), threadsText(best.Threads), group(best.Latency.P99)),
 		})
 	}
 	return tiles
@@ -243,7 +245,7 @@ func orUnknown(text string) string {
 func (v *view) cellsGrid() grid {
 	g := grid{
 		Caption: "Every cell, in the order of the run",
-		Head:    []string{"cell", "threads", "repeat", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "database %", "host %"},
+		Head:    []string{"cell", "threads", "repeat", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "late", "dropped", "database %", "host %", "ops per CPU s"},
 	}
 	for i := range v.report.Cells {
 		c := &v.report.Cells[i]
@@ -257,7 +259,7 @@ func (v *view) cellsGrid() grid {
 		for _, ms := range []float64{c.Latency.Mean, c.Latency.P50, c.Latency.P95, c.Latency.P99, c.Latency.P999, c.Latency.Max} {
 			row = append(row, group(ms))
 		}
-		g.Rows = append(g.Rows, append(row, strconv.FormatInt(failed, 10), group(s.DatabaseCPU), group(s.HostCPU)))
+		g.Rows = append(g.Rows, append(row, strconv.FormatInt(failed, 10), strconv.FormatInt(c.Late, 10), strconv.FormatInt(c.Dropped, 10), group(s.DatabaseCPU), group(s.HostCPU), group(s.PerCPUSecond)))
 	}
 	return g
 }

@@ -3,12 +3,13 @@ package target
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
-	"time"
 )
 
 // maxDescription bounds what a gateway may tell of itself, in bytes.
@@ -26,11 +27,8 @@ type Description struct {
 
 // Describe asks a gateway for its backends, which must have those wanted and
 // serve by them, and for its cluster.
-func Describe(ctx context.Context, address string, wanted []string, timeout time.Duration) (*Description, error) {
-	h, err := NewHTTP(address, "", timeout)
-	if err != nil {
-		return nil, err
-	}
+func (h *HTTP) Describe(ctx context.Context, wanted []string) (*Description, error) {
+	address := h.URL.String()
 	var list struct {
 		Backends []struct {
 			Name, State, Reason string
@@ -38,6 +36,9 @@ func Describe(ctx context.Context, address string, wanted []string, timeout time
 		}
 	}
 	text, err := h.get(ctx, "/v1/backends")
+	if wrong, ok := errors.AsType[*url.Error](err); ok {
+		return nil, fmt.Errorf("target %s does not answer: %w; start a gateway there, or name where it listens", address, wrong.Err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", address, err)
 	}
@@ -73,6 +74,9 @@ func (h *HTTP) get(ctx context.Context, path string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.URL.JoinPath(path).String(), nil)
 	if err != nil {
 		return nil, err
+	}
+	if h.Key != "" {
+		r.Header.Set("Authorization", "Bearer "+h.Key)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {

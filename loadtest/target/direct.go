@@ -87,24 +87,17 @@ func (s *directSession) List(ctx context.Context, city string, limit int) (int, 
 	return len(found.Employees), storeError(err)
 }
 
-// IDs implements Ranges.
-func (s *directSession) IDs(ctx context.Context, first, last int64, limit int) ([]int64, error) {
+// Rows implements Ranges.
+func (s *directSession) Rows(ctx context.Context, first, last int64, limit int) ([]models.Employee, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	page, err := s.road.List(ctx, models.EmployeeQuery{
 		Filter: models.And(
 			models.Compare(models.EmployeeKey, models.OpGreaterOrEqual, first),
 			models.Compare(models.EmployeeKey, models.OpLessOrEqual, last)),
-		Fields: []models.Property{models.EmployeeKey}, Limit: limit,
+		Fields: append([]models.Property{models.EmployeeKey}, s.patch.Set...), Limit: limit,
 	})
-	if err != nil {
-		return nil, storeError(err)
-	}
-	var ids []int64
-	for i := range page.Employees {
-		ids = append(ids, page.Employees[i].ID)
-	}
-	return ids, nil
+	return page.Employees, storeError(err)
 }
 
 // InsertAll implements Batches.

@@ -46,8 +46,8 @@ func TestDirect_DoesAllOperations(t *testing.T) {
 	if err := batches.InsertAll(ctx, []models.Employee{*employee(1), *employee(2), *employee(9)}); err != nil {
 		t.Fatal(err)
 	}
-	if ids, err := s.(Ranges).IDs(ctx, 2, 9, 10); err != nil || len(ids) != 2 || ids[0] != 2 || ids[1] != 9 {
-		t.Errorf("got %v, %v", ids, err)
+	if rows, err := s.(Ranges).Rows(ctx, 2, 9, 10); err != nil || len(rows) != 2 || rows[0].ID != 2 || rows[1].ID != 9 || rows[1].First == nil {
+		t.Errorf("got %v, %v", rows, err)
 	}
 	if err := batches.InsertAll(ctx, []models.Employee{*employee(3), *employee(2)}); Kind(err) != Conflict {
 		t.Errorf("got %v, want a conflict", err)

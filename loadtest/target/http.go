@@ -21,6 +21,7 @@ import (
 type HTTP struct {
 	URL     *url.URL // of the gateway, without a path
 	Backend string   // for X-Backend; empty: the gateway's default
+	Key     string   // API key or token, which is never shown; empty: none
 	Timeout time.Duration
 	// Dial opens connections; nil: a TCP dialer, with TLS for https.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -47,6 +48,9 @@ func (h *HTTP) newSession() *httpSession {
 	s.head = append(s.head, " HTTP/1.1\r\nHost: "+h.URL.Host+"\r\n"...)
 	if h.Backend != "" {
 		s.head = append(s.head, "X-Backend: "+h.Backend+"\r\n"...)
+	}
+	if h.Key != "" {
+		s.head = append(s.head, "Authorization: Bearer "+h.Key+"\r\n"...)
 	}
 	return s
 }

@@ -68,9 +68,9 @@ func TestHTTP_SaysWhatTheContractWants(t *testing.T) {
 	ctx := t.Context()
 	var read models.Employee
 	_, listErr := s.List(ctx, "Løkken & co", 7)
-	_, idsErr := s.(Ranges).IDs(ctx, 5, 9, 10)
+	_, rowsErr := s.(Ranges).Rows(ctx, 5, 9, 10)
 	for i, err := range []error{
-		s.Insert(ctx, employee(7)), s.Select(ctx, 7, nil), s.Select(ctx, 7, &read), s.Update(ctx, 7, "F", "L"), s.Delete(ctx, 7), listErr, idsErr,
+		s.Insert(ctx, employee(7)), s.Select(ctx, 7, nil), s.Select(ctx, 7, &read), s.Update(ctx, 7, "F", "L"), s.Delete(ctx, 7), listErr, rowsErr,
 		s.(Batches).InsertAll(ctx, []models.Employee{{ID: 1, Department: 1}, {ID: 2, First: name("x"), Department: 1}}), s.(Batches).DeleteAny(ctx, []int64{1, 2}),
 	} {
 		if err != nil {
@@ -82,7 +82,7 @@ func TestHTTP_SaysWhatTheContractWants(t *testing.T) {
 	}
 	want := []string{
 		`GET /v1/employees?city=L%C3%B8kken+%26+co&page_size=7 ndb||`,
-		`GET /v1/employees?fields=id&filter=id+%3E%3D+5+AND+id+%3C%3D+9&page_size=10 ndb||`,
+		`GET /v1/employees?fields=id%2Cfirst%2Clast&filter=id+%3E%3D+5+AND+id+%3C%3D+9&page_size=10 ndb||`,
 		`POST /v1/employees ndb|application/json|return=minimal {"id":7,"first":"A\"da","last":"Løve","city":"Oslo","started":"2020-02-29","ended":"2020-02-29","department":2}`,
 		`GET /v1/employees/7 ndb||`,
 		`GET /v1/employees/7 ndb||`,
@@ -241,7 +241,7 @@ func TestHTTP_NobodyListens_IsAConnectionError(t *testing.T) {
 	if err := session(t, address, "").Select(t.Context(), 7, nil); Kind(err) != Connection || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Describe(t.Context(), address, nil, time.Second); err == nil || !strings.Contains(err.Error(), "refused") {
+	if _, err := describe(t, address, nil); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -295,17 +295,17 @@ func TestDescribe(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	defer web.Close()
-	d, err := Describe(t.Context(), web.URL, []string{"ndb"}, time.Second)
+	d, err := describe(t, web.URL, []string{"ndb"})
 	if err != nil || d.Connectstring != "127.0.0.1:1186" || d.Cluster != nil {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	for _, c := range []struct{ backend, want string }{{"sql", "backend sql is down: refused"}, {"mongo", "has no backend mongo; it has ndb, sql"}} {
-		if _, err := Describe(t.Context(), web.URL, []string{c.backend}, time.Second); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := describe(t, web.URL, []string{c.backend}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.backend, err, c.want)
 		}
 	}
 	backends = "hello"
-	if _, err := Describe(t.Context(), web.URL, nil, time.Second); err == nil || !strings.Contains(err.Error(), "is no gateway") {
+	if _, err := describe(t, web.URL, nil); err == nil || !strings.Contains(err.Error(), "is no gateway") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -325,4 +325,13 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func describe(t *testing.T, address string, wanted []string) (*Description, error) {
+	t.Helper()
+	h, err := NewHTTP(address, "", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Describe(t.Context(), wanted)
 }

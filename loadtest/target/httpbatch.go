@@ -11,10 +11,10 @@ import (
 	"github.com/ndbgate/ndbgate/models"
 )
 
-// IDs implements Ranges.
-func (s *httpSession) IDs(ctx context.Context, first, last int64, limit int) ([]int64, error) {
+// Rows implements Ranges.
+func (s *httpSession) Rows(ctx context.Context, first, last int64, limit int) ([]models.Employee, error) {
 	query := url.Values{
-		"filter": {fmt.Sprintf("id >= %d AND id <= %d", first, last)}, "fields": {"id"}, "page_size": {strconv.Itoa(limit)},
+		"filter": {fmt.Sprintf("id >= %d AND id <= %d", first, last)}, "fields": {"id,first,last"}, "page_size": {strconv.Itoa(limit)},
 	}
 	s.request = append(s.request[:0], "GET "+employees+"?"+query.Encode()...)
 	s.request = append(s.request, s.head...)
@@ -23,25 +23,16 @@ func (s *httpSession) IDs(ctx context.Context, first, last int64, limit int) ([]
 		return nil, err
 	}
 	page, err := s.decodePage()
-	if err != nil {
-		return nil, err
-	}
-	var ids []int64
-	for _, e := range page.Employees {
-		ids = append(ids, e.ID)
-	}
-	return ids, nil
+	return page.Employees, err
 }
 
-// idPage is a page of a list, of which the IDs count.
-type idPage struct {
-	Employees []struct {
-		ID int64 `json:"id"`
-	} `json:"employees"`
+// rowsPage is a page of a list, of which the rows count.
+type rowsPage struct {
+	Employees []models.Employee `json:"employees"`
 }
 
-func (s *httpSession) decodePage() (idPage, error) {
-	var page idPage
+func (s *httpSession) decodePage() (rowsPage, error) {
+	var page rowsPage
 	if err := json.Unmarshal(s.conn.answer.body, &page); err != nil {
 		return page, &Error{Protocol, fmt.Errorf("body %.80q: %w", s.conn.answer.body, err)}
 	}

@@ -34,6 +34,7 @@ func (t *RowByRow) Open(ctx context.Context) (BatchSession, error) {
 // BatchSession is what batches need of a session.
 type BatchSession interface {
 	Batches
+	Ranges
 	Close()
 }
 
@@ -79,6 +80,28 @@ func (s *rowByRowSession) DeleteAny(ctx context.Context, ids []int64) error {
 		return &Error{Other, err}
 	}
 	return nil
+}
+
+// Rows implements Ranges.
+func (s *rowByRowSession) Rows(ctx context.Context, first, last int64, limit int) (rows []models.Employee, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	found, err := s.conn.QueryContext(ctx, "SELECT id, first, last FROM "+s.table+" WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", first, last, limit)
+	if err != nil {
+		return nil, &Error{Other, err}
+	}
+	defer found.Close()
+	for found.Next() {
+		var e models.Employee
+		if err := found.Scan(&e.ID, &e.First, &e.Last); err != nil {
+			return nil, &Error{Other, err}
+		}
+		rows = append(rows, e)
+	}
+	if err := found.Err(); err != nil {
+		return nil, &Error{Other, err}
+	}
+	return rows, nil
 }
 
 func (s *rowByRowSession) Close() {

@@ -40,9 +40,9 @@ type Session interface {
 // Ranges is a session that knows which rows there are. Sessions need not
 // implement it.
 type Ranges interface {
-	// IDs returns the IDs of rows from first to last, in ascending order, at most
-	// limit of them.
-	IDs(ctx context.Context, first, last int64, limit int) ([]int64, error)
+	// Rows returns rows from first to last, in ascending order of their IDs, at most
+	// limit of them, with their IDs and both names alone.
+	Rows(ctx context.Context, first, last int64, limit int) ([]models.Employee, error)
 }
 
 // Batches is a session that writes many rows at once. Sessions need not implement
