@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 
 	"github.com/ndbgate/ndbgate/internal/parity"
@@ -60,7 +61,13 @@ func openNDB(t *testing.T, c *cluster, database string) *ndbapi.Store {
 // openSQL opens the SQL road to a database.
 func openSQL(t *testing.T, c *cluster, database string) *sqlstore.Store {
 	t.Helper()
-	s, err := sqlstore.Open(sqlstore.Config{DSNs: []string{"root@tcp(" + c.sql.Addr() + ")/" + database}})
+	return openDurableSQL(t, c, database, nil)
+}
+
+// openDurableSQL opens the SQL road, which waits for the disk by the function.
+func openDurableSQL(t *testing.T, c *cluster, database string, wait func(ctx context.Context) error) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(sqlstore.Config{DSNs: []string{"root@tcp(" + c.sql.Addr() + ")/" + database}, WaitDurable: wait})
 	if err != nil {
 		t.Fatal(err)
 	}

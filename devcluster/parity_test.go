@@ -45,8 +45,9 @@ func parityTwins(t *testing.T, table *parity.Table) [2]parity.Twin {
 	for i := range twins {
 		name := fmt.Sprintf("twin%d", i)
 		twins[i].Others = others(t, c, name)
-		execute(t, twins[i].Others, "CREATE DATABASE "+name, "USE "+name, table.Create())
-		twins[i].NDB, twins[i].SQL = openNDB(t, c, name), openSQL(t, c, name)
+		execute(t, twins[i].Others, "CREATE DATABASE "+name, "USE "+name, table.Create(), parity.CreateAnswers)
+		native := openNDB(t, c, name)
+		twins[i].NDB, twins[i].SQL = native, openDurableSQL(t, c, name, native.WaitAllDurable)
 	}
 	return twins
 }

@@ -17,8 +17,8 @@ type Employee struct {
 	First      *string `json:"first" gorm:"column:first;size:64" validate:"omitempty,utf8,max=64"`
 	Last       *string `json:"last" gorm:"column:last;size:64" validate:"omitempty,utf8,max=64"`
 	City       *string `json:"city" gorm:"column:municipality;size:64;index:idx_municipality" validate:"omitempty,utf8,max=64"`
-	Started    *Date   `json:"started" gorm:"column:started" validate:"omitempty,storabledate"`
-	Ended      *Date   `json:"ended" gorm:"column:ended" validate:"omitempty,storabledate"`
+	Started    *Date   `json:"started" gorm:"column:started" validate:"omitempty,storable_date"`
+	Ended      *Date   `json:"ended" gorm:"column:ended" validate:"omitempty,storable_date"`
 	Department int32   `json:"department" gorm:"column:department;not null" validate:"min=1"`
 }
 

@@ -47,15 +47,15 @@ func TestValidate(t *testing.T) {
 		},
 		"date before the column's range": {
 			func(e *models.Employee) { e.Started = ptr(date(t, "0999-12-31")) },
-			[]models.FieldError{{Property: "started", Rule: "storabledate", Message: "must be a date from 1000-01-01 to 9999-12-31"}},
+			[]models.FieldError{{Property: "started", Rule: "storable_date", Message: "must be a date from 1000-01-01 to 9999-12-31"}},
 		},
 		"no date at all": {
 			func(e *models.Employee) { e.Ended, e.Started = &models.Date{}, nil },
-			[]models.FieldError{{Property: "ended", Rule: "storabledate", Message: "must be a date from 1000-01-01 to 9999-12-31"}},
+			[]models.FieldError{{Property: "ended", Rule: "storable_date", Message: "must be a date from 1000-01-01 to 9999-12-31"}},
 		},
 		"ended before started": {
 			func(e *models.Employee) { e.Ended = ptr(date(t, "2001-02-02")) },
-			[]models.FieldError{{Property: "ended", Rule: "notbeforestarted", Message: "must not be before started"}},
+			[]models.FieldError{{Property: "ended", Rule: "not_before_started", Message: "must not be before started"}},
 		},
 		"many at once, in the order of the struct": {
 			func(e *models.Employee) {
@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 				{Property: "first", Rule: "max", Message: "must be at most 64 characters"},
 				{Property: "city", Rule: "utf8", Message: "must be valid UTF-8"},
 				{Property: "department", Rule: "min", Message: "must be at least 1"},
-				{Property: "ended", Rule: "notbeforestarted", Message: "must not be before started"},
+				{Property: "ended", Rule: "not_before_started", Message: "must not be before started"},
 			},
 		},
 	} {
@@ -95,7 +95,7 @@ func wantFields(t *testing.T, err error, want []models.FieldError) {
 func TestValidationError_NamesAll(t *testing.T) {
 	err := &models.ValidationError{Fields: []models.FieldError{
 		{Property: "first", Rule: "max", Message: "must be at most 64 characters"},
-		{Property: "ended", Rule: "notbeforestarted", Message: "must not be before started"},
+		{Property: "ended", Rule: "not_before_started", Message: "must not be before started"},
 	}}
 	if got, want := err.Error(), "first must be at most 64 characters; ended must not be before started"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -57,7 +57,7 @@ func (p *EmployeePatch) Merge(current Employee) (Employee, error) {
 
 func checkOrderOfDates(e *Employee) error {
 	if endsBeforeStart(e) {
-		return Invalid("ended", "notbeforestarted", "must not be before started")
+		return Invalid("ended", "not_before_started", "must not be before started")
 	}
 	return nil
 }

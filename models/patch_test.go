@@ -48,7 +48,7 @@ func TestPatch_Merge_Empty(t *testing.T) {
 
 func TestPatch_Merge_ComparesDatesWithTheRow(t *testing.T) {
 	early, late := ptr(date(t, "1999-01-01")), ptr(date(t, "2020-01-01"))
-	refused := []models.FieldError{{Property: "ended", Rule: "notbeforestarted", Message: "must not be before started"}}
+	refused := []models.FieldError{{Property: "ended", Rule: "not_before_started", Message: "must not be before started"}}
 	for name, c := range map[string]struct {
 		patch models.EmployeePatch
 		want  []models.FieldError
@@ -114,7 +114,7 @@ func TestPatch_Validate(t *testing.T) {
 		},
 		"both dates in the wrong order": {
 			patchOf(t, models.Employee{Started: late, Ended: early}, "started", "ended"),
-			[]models.FieldError{{Property: "ended", Rule: "notbeforestarted", Message: "must not be before started"}},
+			[]models.FieldError{{Property: "ended", Rule: "not_before_started", Message: "must not be before started"}},
 		},
 		"one date": {patchOf(t, models.Employee{Started: late, Ended: early}, "ended"), nil},
 	} {

@@ -47,13 +47,13 @@ func newRules() *validator.Validate {
 		return name
 	})
 	mustRegister(v, "utf8", func(fl validator.FieldLevel) bool { return utf8.ValidString(fl.Field().String()) })
-	mustRegister(v, "storabledate", func(fl validator.FieldLevel) bool {
+	mustRegister(v, "storable_date", func(fl validator.FieldLevel) bool {
 		d := fl.Field().Interface().(Date)
 		return d.Compare(minDate) >= 0 && d.Compare(maxDate) <= 0
 	})
 	v.RegisterStructValidation(func(sl validator.StructLevel) {
 		if e := sl.Current().Interface().(Employee); endsBeforeStart(&e) {
-			sl.ReportError(e.Ended, "ended", "Ended", "notbeforestarted", "")
+			sl.ReportError(e.Ended, "ended", "Ended", "not_before_started", "")
 		}
 	}, Employee{})
 	return v
@@ -102,9 +102,9 @@ func ruleMessage(b validator.FieldError) string {
 		return "must be at most " + b.Param() + " characters"
 	case "utf8":
 		return "must be valid UTF-8"
-	case "storabledate":
+	case "storable_date":
 		return fmt.Sprintf("must be a date from %s to %s", minDate, maxDate)
-	case "notbeforestarted":
+	case "not_before_started":
 		return "must not be before started"
 	default:
 		panic("models: no message for the rule " + b.Tag())

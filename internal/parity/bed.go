@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
@@ -79,12 +80,18 @@ func (b *bed) play(ctx context.Context, steps []step) (done int, found *mismatch
 	return len(steps), nil, nil
 }
 
-// do does one step and then has all sides show the row that it was about.
+// do does one step and then has all sides show the row that it was about, or all
+// rows.
 func (b *bed) do(ctx context.Context, s step, m *memory) *mismatch {
 	outcomes, found := b.compare(ctx, s, "", s.action, b.of(s), m)
 	b.tally[outcomes[0].name]++
-	if found != nil || s.id == 0 {
+	switch {
+	case found != nil:
 		return found
+	case s.many:
+		return b.lookAtAll(ctx, s, outcomes[0], m)
+	case s.id == 0:
+		return nil
 	}
 	now, found := b.compare(ctx, s, "then GET", get(s.id), b.all(), m)
 	if found != nil {
@@ -94,7 +101,8 @@ func (b *bed) do(ctx context.Context, s step, m *memory) *mismatch {
 		m.saw(s.id, now[0].shown.etag)
 	}
 	// Both roads could show what neither has stored.
-	if written := outcomes[0].shown; !s.reads && written != nil && !written.isShownBy(now[0].shown) {
+	written := outcomes[0].shown
+	if !s.reads && written != nil && !outcomes[0].replayed && !written.isShownBy(now[0].shown) {
 		return &mismatch{
 			step: s, about: "answered otherwise than a GET after it",
 			sides: []*side{b.of(s)[0], b.all()[0]}, outcomes: []outcome{outcomes[0], now[0]},
@@ -111,8 +119,8 @@ func (b *bed) compare(ctx context.Context, s step, about string, a action, sides
 		outcomes[i] = a.do(ctx, side, m)
 		differ = differ || outcomes[i].same != outcomes[0].same || outcomes[i].wrong != ""
 	}
-	if l, ok := a.(listing); ok && !differ {
-		m.pageToken = l.nextPage(outcomes[0])
+	if n, ok := a.(noting); ok && !differ {
+		n.note(outcomes[0], m)
 	}
 	if differ {
 		return outcomes, &mismatch{step: s, about: about, sides: sides, outcomes: outcomes}
@@ -120,16 +128,15 @@ func (b *bed) compare(ctx context.Context, s step, about string, a action, sides
 	return outcomes, nil
 }
 
-// listing is an action that may show a page of several.
-type listing interface {
-	// nextPage is the token of the next page; empty where there is none.
-	nextPage(o outcome) string
+// noting is an action that leaves something for those behind it.
+type noting interface {
+	note(o outcome, m *memory)
 }
 
-// clear removes all rows of both twins.
+// clear removes all rows and kept answers of both twins.
 func (b *bed) clear(ctx context.Context) error {
 	for _, twin := range b.twins {
-		if err := twin[1].clear(ctx); err != nil {
+		if err := errors.Join(twin[1].clear(ctx), twin[1].forget(ctx)); err != nil {
 			return fmt.Errorf("clear the %s twin: %w", twin[1].twin, err)
 		}
 	}
@@ -146,4 +153,17 @@ func (s *side) clear(ctx context.Context) error {
 		err = errors.Join(err, s.rows.Delete(ctx, e.ID, store.Precondition{}))
 	}
 	return err
+}
+
+// forget removes the kept answers, where there is a table of them.
+func (s *side) forget(ctx context.Context) error {
+	for {
+		n, err := s.rows.ForgetAnswers(ctx, time.UnixMilli(math.MaxInt64), store.MaxForget)
+		if errors.Is(err, store.ErrNoAnswers) {
+			return nil
+		}
+		if err != nil || n < store.MaxForget {
+			return err
+		}
+	}
 }

@@ -157,7 +157,7 @@ func (c *blockedCall) compare(t *testing.T, twin Twin) {
 	var outcomes [2]outcome
 	var took [2]time.Duration
 	var running sync.WaitGroup
-	for i, rows := range []store.Employees{twin.NDB, twin.SQL} {
+	for i, rows := range []store.Backend{twin.NDB, twin.SQL} {
 		running.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 			defer cancel()

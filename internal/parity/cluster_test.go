@@ -133,8 +133,9 @@ func realTwins(t testing.TB, table *Table) [2]Twin {
 		})
 		twins[i].Others = connect(t, name)
 		exec(t, twins[i].Others, table.Create())
-		twins[i].NDB = openNDB(t, name)
-		twins[i].SQL = openSQL(t, name)
+		exec(t, twins[i].Others, CreateAnswers)
+		native := openNDB(t, name)
+		twins[i].NDB, twins[i].SQL = native, openSQL(t, name, native)
 	}
 	for _, road := range []store.Backend{twins[0].NDB, twins[0].SQL, twins[1].NDB, twins[1].SQL} {
 		await(t, road)
@@ -170,18 +171,20 @@ func exec(t testing.TB, db *sql.DB, statement string) {
 	}
 }
 
-func openNDB(t testing.TB, database string) store.Backend {
+func openNDB(t testing.TB, database string) *ndbapi.Store {
 	t.Helper()
 	s, err := ndbapi.Open(ndbapi.Config{Connectstring: os.Getenv("TEST_NDB_CONNECTSTRING"), Database: database})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return closing(t, s)
+	closing(t, s)
+	return s
 }
 
-func openSQL(t testing.TB, database string) store.Backend {
+// openSQL opens the SQL road, for which the native one waits for the disk.
+func openSQL(t testing.TB, database string, native *ndbapi.Store) store.Backend {
 	t.Helper()
-	var cfg sqlstore.Config
+	cfg := sqlstore.Config{WaitDurable: native.WaitAllDurable}
 	for _, dsn := range dsns(t, database) {
 		cfg.DSNs = append(cfg.DSNs, dsn.FormatDSN())
 	}
@@ -189,15 +192,15 @@ func openSQL(t testing.TB, database string) store.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return closing(t, s)
+	closing(t, s)
+	return s
 }
 
-func closing(t testing.TB, s store.Backend) store.Backend {
+func closing(t testing.TB, s store.Backend) {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
 }

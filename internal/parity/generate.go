@@ -21,13 +21,16 @@ type generator struct {
 
 	calendarOnly bool // see Config
 	ids          []int64
-	texts        []text // that were used lately
-	queue        []step // that follow the last one
+	used         []int64 // others that were used lately
+	keys         int     // idempotency keys that were used
+	texts        []text  // that were used lately
+	queue        []step  // that follow the last one
 }
 
 const (
 	idsPerEpisode = 6
 	maxTexts      = 16 // remembered
+	maxUsedIDs    = 64 // remembered
 	maxIDStep     = 1000
 )
 
@@ -82,7 +85,7 @@ func (g *generator) fresh() []step {
 	if g.filled && !oneIn(g.Rand, 4) {
 		return g.listPages()
 	}
-	switch n := g.IntN(100); {
+	switch n := g.IntN(140); {
 	case n < 20:
 		return g.write(id, g.put(id))
 	case n < 42:
@@ -103,8 +106,16 @@ func (g *generator) fresh() []step {
 		return g.write(id, g.statement(id))
 	case n < 85 && g.others:
 		return g.patchesOfOddDates(id)
-	default:
+	case n < 100:
 		return g.call()
+	case n < 115:
+		return g.batchSteps()
+	case n < 123:
+		return g.manyRows(g.imports())
+	case n < 130:
+		return g.exports()
+	default:
+		return g.keyed(id)
 	}
 }
 
@@ -123,6 +134,7 @@ func (g *generator) put(id int64) *request {
 	q := &request{method: http.MethodPut, path: employeePath(id), id: id, hasBody: true, members: g.members(12)}
 	g.addPrecondition(q)
 	g.addPreference(q)
+	g.addDurability(q)
 	g.spoil(q)
 	return q
 }
@@ -131,6 +143,7 @@ func (g *generator) patch(id int64) *request {
 	q := &request{method: http.MethodPatch, path: employeePath(id), id: id, hasBody: true, members: g.members(3)}
 	g.addPrecondition(q)
 	g.addPreference(q)
+	g.addDurability(q)
 	g.spoil(q)
 	return q
 }
@@ -138,6 +151,7 @@ func (g *generator) patch(id int64) *request {
 func (g *generator) delete(id int64) *request {
 	q := &request{method: http.MethodDelete, path: employeePath(id), id: id}
 	g.addPrecondition(q)
+	g.addDurability(q)
 	return q
 }
 
@@ -149,6 +163,7 @@ func (g *generator) post(id int64) *request {
 		q.members = append(q.members, pair{"id", strconv.FormatInt(id, 10)})
 	}
 	g.addPreference(q)
+	g.addDurability(q)
 	g.spoil(q)
 	return q
 }
@@ -165,32 +180,6 @@ func (g *generator) read(id int64) *request {
 	}
 	g.addComparison(q)
 	return q
-}
-
-func (g *generator) addComparison(q *request) {
-	if oneIn(g.Rand, 8) {
-		q.headers = append(q.headers, pair{"X-Backend-Compare", otherRoadPlace})
-	}
-}
-
-// addPrecondition asks more often for what holds.
-func (g *generator) addPrecondition(q *request) {
-	switch g.IntN(10) {
-	case 0, 1:
-		q.headers = append(q.headers, pair{"If-Match", etagPlace})
-	case 2:
-		q.headers = append(q.headers, pair{"If-Match", pick(g.Rand, []string{
-			staleETagPlace, "*", "W/" + etagPlace, staleETagPlace + ", " + etagPlace, `"none"`, "bad",
-		})})
-	case 3:
-		q.headers = append(q.headers, pair{"If-None-Match", pick(g.Rand, []string{"*", "*", "*", etagPlace})})
-	}
-}
-
-func (g *generator) addPreference(q *request) {
-	if oneIn(g.Rand, 3) {
-		q.headers = append(q.headers, pair{"Prefer", pick(g.Rand, []string{"return=minimal", "return=minimal", "return=representation"})})
-	}
 }
 
 // spoil now and then makes the body one that no road is to hear of.

@@ -124,21 +124,28 @@ func (c *creation) do(ctx context.Context, s *side, m *memory) outcome {
 		created.wrong = "no Location that names the row"
 		return created
 	}
+	if !created.replayed { // else the row is deleted
+		c.readAndDelete(ctx, s, m, path, &created)
+	}
+	created.same = strings.ReplaceAll(created.same, id, "{id}")
+	created.same = strings.ReplaceAll(created.same, created.shown.etag, "{etag}")
+	created.shown = nil
+	return created
+}
+
+func (c *creation) readAndDelete(ctx context.Context, s *side, m *memory, path string, created *outcome) {
 	for _, road := range []string{s.road, otherRoad(s.road)} {
 		reading := *s
 		reading.road = road
 		now := (&request{method: http.MethodGet, path: path}).do(ctx, &reading, m)
-		if now.shown == nil || now.shown.etag != created.shown.etag || created.shown.body != "" && now.shown.body != created.shown.body {
+		if now.shown == nil || !created.shown.isShownBy(now.shown) {
 			created.wrong = fmt.Sprintf("a GET by %s shows %s", road, now)
 		}
 	}
 	deleting := *s
 	deleting.road = otherRoad(s.road)
 	deleted := (&request{method: http.MethodDelete, path: path}).do(ctx, &deleting, m)
-	created.same = strings.ReplaceAll(created.same, id, "{id}") + "\nthen DELETE: " + deleted.same
-	created.same = strings.ReplaceAll(created.same, created.shown.etag, "{etag}")
-	created.shown = nil
-	return created
+	created.same += "\nthen DELETE: " + deleted.same
 }
 
 // smaller implements action.

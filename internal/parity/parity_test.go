@@ -23,6 +23,11 @@ type planted struct {
 	save   func(e models.Employee) models.Employee
 	patch  func(p *models.EmployeePatch, err error) error
 	delete func(err error) error
+
+	createAll  func(employees []models.Employee) []models.Employee
+	createEach func(results []store.ItemResult) []store.ItemResult
+	createOnce func(err error) error
+	deleteAll  func(err error) error
 }
 
 func (p *planted) Get(ctx context.Context, id int64) (models.Employee, error) {
@@ -62,6 +67,42 @@ func (p *planted) Delete(ctx context.Context, id int64, pre store.Precondition) 
 		return p.delete(err)
 	}
 	return err
+}
+
+func (p *planted) CreateAll(ctx context.Context, employees []models.Employee) error {
+	if p.createAll != nil {
+		employees = p.createAll(employees)
+	}
+	return p.Backend.CreateAll(ctx, employees)
+}
+
+func (p *planted) CreateEach(ctx context.Context, employees []models.Employee) []store.ItemResult {
+	results := p.Backend.CreateEach(ctx, employees)
+	if p.createEach != nil {
+		return p.createEach(results)
+	}
+	return results
+}
+
+func (p *planted) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
+	err := p.Backend.CreateOnce(ctx, e, a)
+	if p.createOnce != nil {
+		return p.createOnce(err)
+	}
+	return err
+}
+
+func (p *planted) DeleteAll(ctx context.Context, ids []int64) error {
+	err := p.Backend.DeleteAll(ctx, ids)
+	if p.deleteAll != nil {
+		return p.deleteAll(err)
+	}
+	return err
+}
+
+// SaveEach implements store.Streams, which a store.Backend has by the way.
+func (p *planted) SaveEach(ctx context.Context, employees []models.Employee) []store.ItemResult {
+	return p.Backend.(store.Streams).SaveEach(ctx, employees)
 }
 
 // sound is twins of one table each, on which both roads are the same.
@@ -135,6 +176,32 @@ func TestFind_PlantedFault_IsFoundAndShortened(t *testing.T) {
 			}
 			return e, nil
 		}}, 1, "503"},
+		"a batch forgets its last item": {planted{createAll: func(employees []models.Employee) []models.Employee {
+			if len(employees) > 2 {
+				return employees[:len(employees)-1]
+			}
+			return employees
+		}}, 1, "batchCreate"},
+		"a batch blames the next item": {planted{deleteAll: func(err error) error {
+			if failed, ok := errors.AsType[*store.BatchError](err); ok {
+				return &store.BatchError{Index: max(0, failed.Index-1), Err: failed.Err}
+			}
+			return err
+		}}, 2, "batchDelete"},
+		"of many rows one that exists is no error": {planted{createEach: func(results []store.ItemResult) []store.ItemResult {
+			for i := range results {
+				if errors.Is(results[i].Err, store.ErrConflict) {
+					results[i].Err = nil
+				}
+			}
+			return results
+		}}, 2, "partial|:import"},
+		"a key is forgotten": {planted{createOnce: func(err error) error {
+			if _, ok := errors.AsType[*store.AnsweredError](err); ok {
+				return nil
+			}
+			return err
+		}}, 3, "done again|key_reused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

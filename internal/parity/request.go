@@ -1,11 +1,10 @@
 package parity
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,6 +23,8 @@ type request struct {
 	members []pair // of the JSON object that is the body: names, and values as JSON
 	raw     string // the body, where it is not of members
 	hasBody bool
+
+	mediaType string // of the body; empty: JSON
 }
 
 // pair is a name with its value.
@@ -37,7 +38,11 @@ const (
 	pageTokenPlace = "{page-token}" // of the last list
 )
 
-const employeesPath = "/v1/employees"
+const (
+	employeesPath = "/v1/employees"
+	exportPath    = employeesPath + ":export"
+	importPath    = employeesPath + ":import"
+)
 
 func employeePath(id int64) string { return employeesPath + "/" + strconv.FormatInt(id, 10) }
 
@@ -45,55 +50,55 @@ func get(id int64) *request {
 	return &request{method: http.MethodGet, path: employeePath(id), id: id}
 }
 
-// do implements action. Equal must be the status, the body, and all headers but
-// those that name the road or tell times.
+// do implements action.
 func (q *request) do(ctx context.Context, s *side, m *memory) outcome {
-	s.log.Reset()
-	r := httptest.NewRequestWithContext(ctx, q.method, q.target(m), strings.NewReader(q.body()))
-	r.Header.Set("X-Backend", s.road)
-	r.Header.Set("X-Request-Id", "parity")
-	if q.hasBody {
-		r.Header.Set("Content-Type", "application/json")
+	a := q.send(ctx, s, m)
+	o := a.outcome(s, q.outcomeName(&a))
+	if a.status == http.StatusOK || a.status == http.StatusCreated {
+		o.shown = &shown{etag: a.header.Get("ETag"), body: a.body}
 	}
+	return o
+}
+
+// send has the side answer.
+func (q *request) send(ctx context.Context, s *side, m *memory) answer {
+	r := httptest.NewRequestWithContext(ctx, q.method, q.target(m), strings.NewReader(q.body()))
+	if q.hasBody {
+		r.Header.Set("Content-Type", cmp.Or(q.mediaType, "application/json"))
+	}
+	key := ""
 	for _, h := range q.headers {
 		value := strings.ReplaceAll(h.value, etagPlace, m.etag(q.id, 0))
 		value = strings.ReplaceAll(value, staleETagPlace, m.etag(q.id, 1))
 		value = strings.ReplaceAll(value, otherRoadPlace, otherRoad(s.road))
 		r.Header.Add(h.name, value)
-	}
-	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, r)
-
-	o := outcome{name: q.outcomeName(w), cause: s.log.String()}
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "%d", w.Code)
-	header := w.Header()
-	o.wrong = comparedWrongly(header)
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		switch name {
-		case "X-Backend", "Server-Timing", "X-Backend-Compare":
-		default:
-			fmt.Fprintf(&text, "\n%s: %s", name, strings.Join(header[name], ", "))
+		if h.name == keyHeader {
+			key = strings.Trim(value, `"`)
 		}
 	}
-	fmt.Fprintf(&text, "\n%+q", w.Body.String())
-	o.same = text.String()
-	if w.Code == http.StatusOK || w.Code == http.StatusCreated {
-		o.shown = &shown{etag: header.Get("ETag"), body: w.Body.String()}
+	a := s.serve(r)
+	if key != "" && a.status < http.StatusMultipleChoices {
+		a.wrong = cmp.Or(a.wrong, m.checkReplay(s.twin, key, &a))
 	}
-	return o
+	return a
 }
 
 // outcomeName tells of lists with a filter on text whether they found anything.
-func (q *request) outcomeName(w *httptest.ResponseRecorder) string {
-	name := fmt.Sprintf("%s %d", q.method, w.Code)
-	if q.path != employeesPath || w.Code != http.StatusOK || !slices.ContainsFunc(q.query, isTextFilter) {
-		return name
+func (q *request) outcomeName(a *answer) string {
+	name := q.method
+	if _, verb, ok := strings.Cut(q.path, ":"); ok {
+		name += " " + verb
 	}
-	if strings.Contains(w.Body.String(), `"id":`) {
-		return name + " with rows, by text"
+	switch {
+	case a.isReplayed():
+		name += " replayed"
+	case q.path != employeesPath || a.status != http.StatusOK || !slices.ContainsFunc(q.query, isTextFilter):
+	case strings.Contains(a.body, `"id":`):
+		name += " with rows, by text"
+	default:
+		name += " without rows, by text"
 	}
-	return name + " without rows, by text"
+	return name
 }
 
 func isTextFilter(p pair) bool { return slices.Contains(textProperties, p.name) }
@@ -106,14 +111,6 @@ func otherRoad(road string) string {
 		return sqlRoad
 	}
 	return ndbRoad
-}
-
-// comparedWrongly tells where X-Backend-Compare says that the roads do not agree.
-func comparedWrongly(h http.Header) string {
-	if value := h.Get("X-Backend-Compare"); value != "" && !strings.Contains(value, "result=agree") {
-		return "X-Backend-Compare: " + value
-	}
-	return ""
 }
 
 func (q *request) target(m *memory) string {
@@ -132,22 +129,25 @@ func (q *request) body() string {
 	if q.members == nil {
 		return q.raw
 	}
-	parts := make([]string, len(q.members))
-	for i, m := range q.members {
-		parts[i] = strconv.Quote(m.name) + ":" + m.value
-	}
-	return "{" + strings.Join(parts, ",") + "}"
+	return object(q.members)
 }
 
-// nextPage implements listing.
-func (q *request) nextPage(o outcome) string {
+// note implements noting: it keeps the token of the next page, and exports.
+func (q *request) note(o outcome, m *memory) {
+	m.pageToken = ""
+	if o.shown == nil || q.id != 0 {
+		return
+	}
+	if q.path == exportPath {
+		m.export = o.shown.body
+		return
+	}
 	var page struct {
 		NextPageToken string `json:"next_page_token"`
 	}
-	if o.shown == nil || q.id != 0 || json.Unmarshal([]byte(o.shown.body), &page) != nil {
-		return ""
+	if json.Unmarshal([]byte(o.shown.body), &page) == nil {
+		m.pageToken = page.NextPageToken
 	}
-	return page.NextPageToken
 }
 
 // smaller implements action.

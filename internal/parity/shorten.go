@@ -28,7 +28,7 @@ type shortener struct {
 func (b *bed) shorten(ctx context.Context, history []step) ([]step, *mismatch, error) {
 	s := &shortener{bed: b, ctx: ctx, until: time.Now().Add(maxShortening)}
 	last := history[len(history)-1]
-	about := slices.DeleteFunc(slices.Clone(history), func(s step) bool { return last.id != 0 && s.id != last.id })
+	about := slices.DeleteFunc(slices.Clone(history), func(s step) bool { return last.id != 0 && !s.isAbout(last.id) })
 	best := s.differs(about)
 	if best == nil {
 		best = s.differs(history)
@@ -36,7 +36,11 @@ func (b *bed) shorten(ctx context.Context, history []step) ([]step, *mismatch, e
 	if best == nil {
 		return about, nil, s.err
 	}
-	return s.simplify(s.leaveOut(best)), s.found, s.err
+	for before := len(best) + 1; len(best) < before; { // what is simpler may need less
+		before = len(best)
+		best = s.simplify(s.leaveOut(best))
+	}
+	return best, s.found, s.err
 }
 
 // differs plays a history, and returns it up to the step that shows a difference,

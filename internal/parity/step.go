@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ndbgate/ndbgate/api"
@@ -23,7 +24,7 @@ const (
 type side struct {
 	twin    string // for people
 	road    string
-	rows    store.Employees
+	rows    store.Backend
 	handler http.Handler // of the twin; it takes the road by its name
 	others  *sql.DB
 	log     *bytes.Buffer // what the handler has logged of failures
@@ -51,8 +52,14 @@ type step struct {
 	action
 	reads  bool  // it is done on all sides, else on one of each twin
 	native bool  // a write is done natively on the first twin, else on the second
-	id     int64 // of the only row that it is about; 0 where there is none
+	id     int64 // of the only row that it is about; 0 where there is none or more than one
+
+	many bool    // it is about many rows
+	ids  []int64 // of those of them that other steps are about, too
 }
+
+// isAbout tells whether the step may write or read the row.
+func (s step) isAbout(id int64) bool { return s.id == id || slices.Contains(s.ids, id) }
 
 // String tells which road a write takes on which twin.
 func (s step) String() string {
@@ -83,6 +90,9 @@ type outcome struct {
 	cause string // of an error, for people
 	wrong string // what is wrong whatever the others say
 	shown *shown // of requests that end well; else nil
+
+	rows     map[int64]string // that were shown, of many; those with assigned IDs are not among them
+	replayed bool             // nothing was done, for it was done before
 }
 
 // shown is a row as a road has shown it.
@@ -110,9 +120,11 @@ func (o outcome) String() string {
 type memory struct {
 	etags     map[int64][]string // of each row, as they were seen, the last one last
 	pageToken string             // of the last list
+	export    string             // the last one
+	replays   map[replay]string  // what was answered at first
 }
 
-func newMemory() *memory { return &memory{etags: map[int64][]string{}} }
+func newMemory() *memory { return &memory{etags: map[int64][]string{}, replays: map[replay]string{}} }
 
 func (m *memory) saw(id int64, etag string) {
 	seen := m.etags[id]

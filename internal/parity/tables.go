@@ -61,6 +61,13 @@ func (t *Table) Create() string {
 	) ENGINE=NDBCLUSTER`, t.First, t.Last, t.City, t.Started, t.Ended, t.Department)
 }
 
+// CreateAnswers is the statement that makes the table of kept answers beside it.
+const CreateAnswers = `CREATE TABLE idempotency (
+		caller VARBINARY(64) NOT NULL, idempotency_key VARBINARY(255) NOT NULL, request VARBINARY(64) NOT NULL,
+		made BIGINT NOT NULL, expires BIGINT NOT NULL, answer VARBINARY(24000) NOT NULL,
+		PRIMARY KEY (caller, idempotency_key) USING HASH, KEY idx_expires (expires)
+	) ENGINE=NDBCLUSTER`
+
 // StepsOf is the table's share of all steps.
 func (t *Table) StepsOf(all int) int { return all * t.share / 100 }
 

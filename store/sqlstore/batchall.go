@@ -42,9 +42,16 @@ func (w *whole) prepare(n *node, db *gorm.DB) (err error) {
 	if rows := w.limits.rows(w.batch); rows > 0 && w.size > rows {
 		return &store.BatchTooLargeError{Limit: rows, Setting: w.limits.setting}
 	}
-	w.failed, err = w.firstBadValue(db, (*call).hasTextToLookAt)
+	if w.failed, err = w.firstBadValue(db, (*call).hasTextToLookAt); errors.Is(err, store.ErrInvalid) {
+		// One before it may have no such text, and a value that is bad all the same.
+		if i, before := w.firstBadValue(db, anyCall); i != noItem {
+			w.failed, err = i, before
+		}
+	}
 	return err
 }
+
+func anyCall(*call) bool { return true }
 
 // firstBadValue returns the first item with a value that its column cannot hold,
 // of those that are worth a look, and what is wrong with it.
@@ -107,8 +114,7 @@ var errBlamed = errors.New("items of the batch cannot be done")
 // back: a value that cannot be stored anywhere in the batch comes first, then the
 // first of the step.
 func (w *whole) blame(db *gorm.DB, items []int, verdicts []error, cause error) (err error) {
-	all := func(*call) bool { return true }
-	if w.failed, err = w.firstBadValue(db, all); err != nil {
+	if w.failed, err = w.firstBadValue(db, anyCall); err != nil {
 		return err
 	}
 	if len(verdicts) == 0 {

@@ -71,6 +71,7 @@ func adjust(c *mysql.Config, cfg *Config) error {
 	c.RejectReadOnly = false
 	c.Timeout = cmp.Or(c.Timeout, cfg.DialTimeout, defaultDialTimeout)
 	c.Logger = &mysql.NopLogger{} // the same errors reach the caller
+	secure(c, cfg)
 	for name := range c.Params {
 		if isSessionVariable(name) {
 			delete(c.Params, name)

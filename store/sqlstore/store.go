@@ -10,6 +10,7 @@ package sqlstore
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,11 @@ type Config struct {
 	MaxOpenConns int           // the most connections to each SQL node; default 64
 	DialTimeout  time.Duration // for DSNs without the parameter timeout; default 2 s
 	Logger       *slog.Logger  // told when a node goes down or comes back; default: none
+
+	// TLS is for DSNs without the parameter tls; default TLSAuto. CAs are those
+	// that sign the servers' certificates; nil: those of the system.
+	TLS TLSMode
+	CAs *x509.CertPool
 
 	// StatementTimeout, in whole seconds, is how long a server lets a statement
 	// wait for locks, or read. It is meant to be about the longest deadline of
@@ -72,6 +78,9 @@ func (c *Config) Validate() error {
 	}
 	if c.StatementTimeout < 0 {
 		return fmt.Errorf("statement timeout %v: must not be negative", c.StatementTimeout)
+	}
+	if err := c.validateTLS(); err != nil {
+		return err
 	}
 	if len(c.DSNs) == 0 {
 		return errors.New("no DSN: at least one SQL node is needed")

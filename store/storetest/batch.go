@@ -380,7 +380,7 @@ func (s *batchSuite) testPatchAllDates(t *testing.T) {
 				_, err := s.store.PatchAll(testContext(t), updates, returnRows)
 				wantBlamed(t, err, c.index, c.kind)
 				if c.kind == store.ErrInvalid {
-					wantInvalid(t, err, "ended", "notbeforestarted")
+					wantInvalid(t, err, "ended", "not_before_started")
 				}
 				s.wantRows(t, ids, stored)
 			})

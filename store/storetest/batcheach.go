@@ -95,7 +95,7 @@ func (s *batchSuite) testPatchEach(t *testing.T) {
 			}
 			got := s.store.PatchEach(testContext(t), updates, returnRows)
 			s.wantPatchedEach(t, got, want, returnRows, failed)
-			wantInvalid(t, got[4].Err, "ended", "notbeforestarted")
+			wantInvalid(t, got[4].Err, "ended", "not_before_started")
 			wantInvalid(t, got[661].Err, "city", "charset")
 			s.wantRows(t, ids, without(want, absent))
 		})

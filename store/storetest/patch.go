@@ -146,7 +146,7 @@ func (s *suite) testPatchDates(t *testing.T) {
 			e.ID = s.newID(t)
 			s.create(t, e)
 			_, err := s.store.Patch(testContext(t), e.ID, patch, opts)
-			wantInvalid(t, err, "ended", "notbeforestarted")
+			wantInvalid(t, err, "ended", "not_before_started")
 			s.wantStored(t, e)
 		})
 	}

@@ -132,7 +132,7 @@ func (r *random) patch(ctx context.Context, t *testing.T, id int64) {
 	}
 	merged, errMerge := patch.Merge(*row)
 	if errMerge != nil {
-		wantInvalid(t, err, "ended", "notbeforestarted")
+		wantInvalid(t, err, "ended", "not_before_started")
 		return
 	}
 	wantKind(t, err, nil)

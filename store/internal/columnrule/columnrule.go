@@ -8,9 +8,9 @@ import "github.com/ndbgate/ndbgate/models"
 const (
 	Charset      = "charset"
 	Max          = "max"
-	NotNull      = "notnull"
+	NotNull      = "not_null"
 	Range        = "range"
-	StorableDate = "storabledate"
+	StorableDate = "storable_date"
 )
 
 var messages = map[string]string{
