@@ -4,11 +4,10 @@ GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
 LISTEN = $(or $(GATEWAY_LISTEN),127.0.0.1:8080)
-MODULES := . devcluster
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test race lint fuzz bench bench-article bench-article-2 cluster-test clean
+.PHONY: help run build test race lint fuzz bench bench-article bench-article-2 cluster-test generate release release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -29,6 +28,7 @@ build: ## bin/gateway, bin/loadtest and bin/devcluster
 test: ## all tests that need no server
 	$(GO) test ./...
 	$(GO) -C devcluster test ./...
+	$(GO) -C otel test ./...
 
 race: ## the same under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./...
@@ -52,5 +52,14 @@ bench-article-2: build ## the second article on the cluster that is up (NDB_HOME
 cluster-test: ## suites on the real cluster that scripts/cluster has up (NDB_HOME)
 	scripts/cluster-test
 
-clean: ## what build made
-	rm -rf bin
+generate: ## the parts of docs/ that are made of code
+	$(GO) generate ./api ./cmd/...
+
+release: ## programs of every platform with checksums and SBOMs, in dist/
+	scripts/release
+
+release-check: ## a release built twice is the same, byte by byte
+	scripts/release-selftest
+
+clean: ## what build and release made
+	rm -rf bin dist

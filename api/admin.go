@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/ndbgate/ndbgate/access"
 	"github.com/ndbgate/ndbgate/store"
 )
 
@@ -23,12 +24,15 @@ import (
 type AdminOptions struct {
 	Gatherer prometheus.Gatherer // what /metrics shows; default: nothing
 	Draining func() bool         // true once no more requests are wanted; default: never
-	Logger   *slog.Logger        // failures to gather; default: none
+	Logger   *slog.Logger        // failures to gather, changes of the level; default: none
+	Level    *slog.LevelVar      // what /log-level changes; default: one that nobody reads
+	Access   *access.Gate        // who may see metrics and profiles, with the scope admin; default: everybody
 }
 
 const adminPaths = `/livez         200 while the process runs
 /readyz        200 while a backend can serve; lists all backends
 /metrics       for Prometheus
+/log-level     what is logged; PUT debug, info, warn or error changes it
 /debug/pprof/  profiles
 `
 
@@ -44,23 +48,30 @@ func NewAdmin(backends *store.Registry, opts AdminOptions) http.Handler {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Level == nil {
+		opts.Level = new(slog.LevelVar)
+	}
 	ready := &readiness{backends: backends, draining: opts.Draining}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", plainText(adminPaths))
 	mux.HandleFunc("GET /livez", plainText("ok\n"))
 	mux.Handle("GET /readyz", ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(opts.Gatherer, promhttp.HandlerOpts{
+	guarded := func(h http.Handler) http.Handler { return adminGuard(opts.Access, h) }
+	mux.Handle("GET /metrics", guarded(promhttp.HandlerFor(opts.Gatherer, promhttp.HandlerOpts{
 		ErrorLog:      slog.NewLogLogger(opts.Logger.Handler(), slog.LevelError),
 		ErrorHandling: promhttp.ContinueOnError,
-	}))
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", hideCommandLine)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // for more addresses than a URL takes
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
+	})))
+	level := logLevel{opts.Level, opts.Logger}
+	mux.Handle("GET /log-level", guarded(http.HandlerFunc(level.get)))
+	mux.Handle("PUT /log-level", guarded(http.HandlerFunc(level.put)))
+	mux.Handle("GET /debug/pprof/", guarded(http.HandlerFunc(pprof.Index)))
+	mux.Handle("GET /debug/pprof/cmdline", guarded(http.HandlerFunc(hideCommandLine)))
+	mux.Handle("GET /debug/pprof/profile", guarded(http.HandlerFunc(pprof.Profile)))
+	mux.Handle("GET /debug/pprof/symbol", guarded(http.HandlerFunc(pprof.Symbol)))
+	mux.Handle("POST /debug/pprof/symbol", guarded(http.HandlerFunc(pprof.Symbol))) // for more addresses than a URL takes
+	mux.Handle("GET /debug/pprof/trace", guarded(http.HandlerFunc(pprof.Trace)))
+	return harden(mux)
 }
 
 func plainText(text string) http.HandlerFunc {

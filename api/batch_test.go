@@ -129,7 +129,7 @@ func TestBatchCreate_OneFails_NothingIsStored(t *testing.T) {
 	if status != 409 || view.Code != "already_exists" || *view.Index != 2 || view.ID != 1 || view.Committed != nil {
 		t.Errorf("got %d %+v, want item 2 blamed", status, view)
 	}
-	if want := "item 2: an employee with this id exists; PUT replaces it; nothing was written"; view.Detail != want {
+	if want := "item 2: an employee with this id exists; leave the item out, or ask for partial to create the others; nothing was written"; view.Detail != want {
 		t.Errorf("got %q, want %q", view.Detail, want)
 	}
 	if got := b.ids(); !slices.Equal(got, []int64{1}) {
@@ -220,7 +220,7 @@ func TestBatchUpdate_OneFails_NothingIsChanged(t *testing.T) {
 		index  int
 	}{
 		"absent":                    {`{"updates":[{"id":1,"first":"x"},{"id":9,"first":"x"},{"id":2}]}`, 404, "not_found", "", 1},
-		"ends before it has begun":  {`{"updates":[{"id":2,"first":"x"},{"id":1,"ended":"2019-01-01"}]}`, 422, "validation_failed", "/updates/1/ended notbeforestarted", 1},
+		"ends before it has begun":  {`{"updates":[{"id":2,"first":"x"},{"id":1,"ended":"2019-01-01"}]}`, 422, "validation_failed", "/updates/1/ended not_before_started", 1},
 		"not storable":              {`{"updates":[{"id":9},{"id":1,"first":"x"},{"id":2,"last":"😀"}]}`, 422, "validation_failed", "/updates/2/last charset", 2},
 		"the first of several":      {`{"updates":[{"id":1,"first":"x"},{"id":9},{"id":8}]}`, 404, "not_found", "", 1},
 		"absent, nothing to change": {`{"updates":[{"id":9}]}`, 404, "not_found", "", 0},
@@ -267,7 +267,7 @@ func TestBatches_Partial_EachItemHasItsOutcome(t *testing.T) {
 		},
 		{
 			pathBatchUpdate, `{"partial":true,"updates":[{"id":5,"city":"Oslo"},{"id":9},{"id":1,"ended":"2019-01-01"},{"id":8,"department":null},{"id":8},{"id":8,"last":"x"}]}`,
-			"200, 404 not_found, 422 validation_failed /updates/2/ended notbeforestarted, 422 validation_failed /updates/3/department notnull, " +
+			"200, 404 not_found, 422 validation_failed /updates/2/ended not_before_started, 422 validation_failed /updates/3/department not_null, " +
 				"422 validation_failed /updates/4/id unique, 422 validation_failed /updates/5/id unique",
 			"1 5 0",
 		},
@@ -318,7 +318,7 @@ func TestBatches_Chunk_StopsAtTheFirstThatFails(t *testing.T) {
 	if status != 409 || *view.Index != 5 || view.ID != 1 || view.Committed == nil || *view.Committed != 4 {
 		t.Errorf("got %d %+v, want item 5 blamed and 4 committed", status, view)
 	}
-	if want := "item 5: an employee with this id exists; PUT replaces it; the first 4 items are written, no others"; view.Detail != want {
+	if want := "item 5: an employee with this id exists; leave the item out, or ask for partial to create the others; the first 4 items are written, no others"; view.Detail != want {
 		t.Errorf("got %q, want %q", view.Detail, want)
 	}
 	if got := b.ids(); !slices.Equal(got, []int64{1, 11, 12, 13, 14}) {

@@ -153,10 +153,16 @@ func (b *batchBody) problemOfItem(i int, err error) *problem {
 	if broken, ok := errors.AsType[brokenItemError](err); ok {
 		return validationProblem(broken)
 	}
-	if errors.Is(err, store.ErrInvalid) && errors.As(err, &invalid) {
+	switch {
+	case errors.Is(err, store.ErrInvalid) && errors.As(err, &invalid):
 		return validationProblem(invalidFaultsAt(b.at(i), invalid))
+	case errors.Is(err, store.ErrConflict) && b.partial:
+		return newProblem(codeAlreadyExists, "an employee with this id exists; :batchUpdate changes it")
+	case errors.Is(err, store.ErrConflict):
+		return newProblem(codeAlreadyExists, "an employee with this id exists; leave the item out, or ask for partial to create the others")
+	default:
+		return toProblem(err)
 	}
-	return toProblem(err)
 }
 
 // causedProblem is a problem whose cause the log gets.
@@ -181,9 +187,11 @@ func (b *batchBody) problem(x *exchange, first, end int, err error) error {
 	failed, blamed := errors.AsType[*store.BatchError](err)
 	switch {
 	case isNotOnDisk(err):
-		p.Detail = "all items are written in the memory of the data nodes, but not known to be on disk; do not repeat the batch, it is done"
+		p.Detail = "all items are committed in the memory of the data nodes; "
 		if x.once != nil {
-			p.Detail = "all items are written in the memory of the data nodes, but not known to be on disk; " + waitOnAgain
+			p.Detail += waitOnAgain
+		} else {
+			p.Detail += "do not repeat the batch"
 		}
 	case p.Code == codeOutcomeUnknown:
 		p.Uncertain = end - first
@@ -200,7 +208,7 @@ func (b *batchBody) problem(x *exchange, first, end int, err error) error {
 		p.Index, p.ID = &i, b.ids[i]
 		p.Detail = fmt.Sprintf("item %d: %s; %s", i, p.Detail, done)
 	case first > 0:
-		p.Detail = done + "; " + p.Title
+		p.Detail = done
 	}
 	if b.chunk > 0 && !isNotOnDisk(err) {
 		p.Committed = &first

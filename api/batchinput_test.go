@@ -73,8 +73,8 @@ func TestBadBatches_GetTheirProblemAndStoreNothing(t *testing.T) {
 		{name: "an id twice in creates", path: create, body: `{"employees":[{"id":5},{"id":6},{"id":5}]}`, status: 422, code: "validation_failed", where: "/employees/2/id unique", detailHolds: "of item 0 too"},
 		{name: "an id twice in updates", path: update, body: `{"updates":[{"id":1},{"id":1}]}`, status: 422, code: "validation_failed", where: "/updates/1/id unique"},
 		{name: "an id three times in deletes", path: remove, body: `{"ids":[1,1,1]}`, status: 422, code: "validation_failed", where: "/ids/1 unique, /ids/2 unique"},
-		{name: "rules of many items", path: create, body: `{"employees":[{"id":0,"first":"` + long + `"},{},{"started":"2023-02-29"},{"started":"2023-01-02","ended":"2023-01-01"}]}`, status: 422, code: "validation_failed", where: "/employees/0/id min, /employees/0/first max, /employees/2/started date, /employees/3/ended notbeforestarted"},
-		{name: "rules of updates", path: update, body: `{"updates":[{"id":0,"department":null},{"id":1,"last":"` + long + `"}]}`, status: 422, code: "validation_failed", where: "/updates/0/department notnull, /updates/0/id min, /updates/1/last max"},
+		{name: "rules of many items", path: create, body: `{"employees":[{"id":0,"first":"` + long + `"},{},{"started":"2023-02-29"},{"started":"2023-01-02","ended":"2023-01-01"}]}`, status: 422, code: "validation_failed", where: "/employees/0/id min, /employees/0/first max, /employees/2/started date, /employees/3/ended not_before_started"},
+		{name: "rules of updates", path: update, body: `{"updates":[{"id":0,"department":null},{"id":1,"last":"` + long + `"}]}`, status: 422, code: "validation_failed", where: "/updates/0/department not_null, /updates/0/id min, /updates/1/last max"},
 		// Headers and queries
 		{name: "text", path: get, body: `{"ids":[1]}`, headers: []string{"Content-Type: text/plain"}, status: 415, code: "unsupported_media_type"},
 		{name: "merge patch", path: update, body: `{"updates":[{"id":1}]}`, headers: []string{"Content-Type: application/merge-patch+json"}, status: 415, code: "unsupported_media_type"},

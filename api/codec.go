@@ -139,8 +139,11 @@ func malformed(err error) error {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return newProblem(codeInvalidBody, "a member is given twice", bodyFault(shortPointer(syntactic.JSONPointer), "duplicate", "must be given once"))
 	default:
-		return newProblem(codeMalformedJSON, fmt.Sprintf("at byte %d: %v", syntactic.ByteOffset, syntactic.Err),
-			bodyFault(shortPointer(syntactic.JSONPointer), "syntax", "is not JSON"))
+		detail := fmt.Sprintf("at byte %d: %v", syntactic.ByteOffset, syntactic.Err)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			detail = fmt.Sprintf("at byte %d: the text ends within a JSON value", syntactic.ByteOffset)
+		}
+		return newProblem(codeMalformedJSON, detail, bodyFault(shortPointer(syntactic.JSONPointer), "syntax", detail))
 	}
 }
 
@@ -154,6 +157,9 @@ func shortPointer(p jsontext.Pointer) string {
 	}
 	return string(p)
 }
+
+// ruleNotNull is the rule that null breaks.
+const ruleNotNull = "not_null"
 
 // read takes one member of the object.
 func (m *members) read(name string, dec *jsontext.Decoder) error {
@@ -173,7 +179,7 @@ func (m *members) add(name string, value jsontext.Value) {
 	}
 	m.present = append(m.present, property)
 	if value.Kind() == 'n' && !property.Nullable {
-		m.badValue = append(m.badValue, fault("notnull", "must not be null"))
+		m.badValue = append(m.badValue, fault(ruleNotNull, "must not be null"))
 		return
 	}
 	target := property.Pointer(&m.employee)

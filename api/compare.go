@@ -121,7 +121,7 @@ func (s *server) newComparison(ctx context.Context, x *exchange, name string, ro
 	// chosen road alone.
 	info := &requestInfo{id: infoOf(x.r.Context()).id, road: name}
 	r := x.r.WithContext(context.WithValue(x.r.Context(), infoKey{}, info))
-	c.theirs = &exchange{w: c.answer, r: r, ctx: ctx, store: rows, road: name, begun: c.begun}
+	c.theirs = &exchange{w: c.answer, r: r, ctx: ctx, store: rows, road: name, begun: c.begun, places: s.places[name]}
 	return c
 }
 
@@ -129,6 +129,7 @@ func (s *server) newComparison(ctx context.Context, x *exchange, name string, ro
 func (c *comparison) run(h handler) {
 	defer close(c.done)
 	defer func() { <-c.s.comparing }()
+	defer c.theirs.leavePlace() // after a panic
 	defer func() {
 		if v := recover(); v != nil {
 			c.s.logPanic(c.theirs.r.Context(), v)

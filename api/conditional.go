@@ -3,6 +3,8 @@ package api
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -118,6 +120,21 @@ func parsePrecondition(h http.Header, mayCreate bool) (store.Precondition, error
 	default:
 		return store.Precondition{}, nil
 	}
+}
+
+// failedPrecondition says which precondition it was that did not hold, where the
+// error is about that.
+func failedPrecondition(pre store.Precondition, err error) error {
+	detail := "the employee has another ETag than If-Match names, or is gone; read it again"
+	switch {
+	case !errors.Is(err, store.ErrPreconditionFailed):
+		return err
+	case pre.Absent:
+		detail = "If-None-Match: * asks that nobody has this id, and somebody has; leave the header out to replace the employee"
+	case pre.Present:
+		detail = "If-Match: * asks that the employee is there, and it is not"
+	}
+	return fmt.Errorf("%w: %w", newProblem(codePreconditionFailed, detail), err)
 }
 
 // checkCreatePrecondition refuses what a create cannot check. It never replaces,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ndbgate/ndbgate/models"
@@ -30,17 +31,23 @@ func chooseDurability(x *exchange) error {
 	case onDisk:
 		disk, err := store.CheckDurable(x.store)
 		if errors.Is(err, store.ErrUnavailable) {
-			return err
+			return fmt.Errorf("%w: %w", noDurabilityNow(), err)
 		}
 		if err != nil {
-			return newProblem(codeDurabilityUnavailable, "nothing was done: the backend "+x.road+
-				" cannot tell when a write is on disk; leave out X-Durability, or choose another backend")
+			return newProblem(codeDurabilityUnavailable, "nothing was done; leave out X-Durability, or choose another backend than "+x.road)
 		}
 		x.store = &durableStore{Employees: x.store, x: x, disk: disk}
 		return nil
 	default:
 		return refuseHeader(durabilityHeader, "invalid", "must be disk or memory")
 	}
+}
+
+// noDurabilityNow is about all roads: the connection that tells what is on disk is
+// the same for each.
+func noDurabilityNow() *problem {
+	return newProblem(codeUnavailable, "nothing was done: the connection of this gateway that tells when a write is on disk is down; "+
+		"try again, or leave out X-Durability: disk").withHeader("Retry-After", retryAfterSeconds)
 }
 
 // durableStore is the road of one exchange whose writes return once they are as
@@ -88,6 +95,7 @@ func (d *durableStore) settle(ctx context.Context, err error) error {
 	}
 	reached := inMemory
 	if d.disk != nil {
+		d.x.leavePlace() // any number of writes may wait: that costs the road nothing
 		begun := time.Now()
 		err = d.disk.WaitDurable(ctx)
 		d.x.waitedForDisk += time.Since(begun)

@@ -92,7 +92,8 @@ func TestDurability_CannotWaitNow_NothingIsWritten(t *testing.T) {
 		before := b.all()
 		q.headers = []string{durableDisk}
 		w := b.do(q)
-		if p := problemOf(t, w); w.Code != http.StatusServiceUnavailable || p.Code != "unavailable" || w.Header().Get("Retry-After") == "" {
+		if p := problemOf(t, w); w.Code != http.StatusServiceUnavailable || p.Code != "unavailable" || w.Header().Get("Retry-After") == "" ||
+			!strings.Contains(p.Detail, "leave out X-Durability: disk") || strings.Contains(p.Detail, "another backend") {
 			t.Errorf("%s: got %d %s", q.method, w.Code, w.Body)
 		}
 		if after := b.all(); s.waits != 0 || !maps.Equal(after, before) {

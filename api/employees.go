@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -61,7 +60,11 @@ func mayBeWritten(err error) bool {
 // insert creates e and returns the reply; an assigned ID that exists already is
 // replaced by another.
 func (s *server) insert(x *exchange, e *models.Employee, assigned, minimal bool) (*reply, error) {
-	defer x.timed()()
+	done, err := x.timed()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	for range maxIDTries {
 		r := createdReply(e, minimal)
 		err := x.create(e, r)
@@ -71,7 +74,7 @@ func (s *server) insert(x *exchange, e *models.Employee, assigned, minimal bool)
 		s.metrics.idConflicts.WithLabelValues(x.road).Inc()
 		e.ID = s.ids.NextAfter(e.ID)
 	}
-	return nil, fmt.Errorf("%w: %d assigned ids were taken", store.ErrUnavailable, maxIDTries)
+	return nil, errIDsTaken
 }
 
 func createdReply(e *models.Employee, minimal bool) *reply {
@@ -100,7 +103,10 @@ func (s *server) getEmployee(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	done := x.timed()
+	done, err := x.timed()
+	if err != nil {
+		return err
+	}
 	e, err := x.store.Get(x.ctx, id)
 	done()
 	if err != nil {
@@ -125,11 +131,14 @@ func (s *server) saveEmployee(x *exchange) error {
 	if err := c.check(c.employee.Validate()); err != nil {
 		return err
 	}
-	done := x.timed()
+	done, err := x.timed()
+	if err != nil {
+		return err
+	}
 	created, err := x.store.Save(x.ctx, c.employee, c.pre)
 	done()
 	if err != nil {
-		return err
+		return failedPrecondition(c.pre, err)
 	}
 	if created {
 		x.w.Header().Set("Location", location(c.id))
@@ -150,11 +159,14 @@ func (s *server) patchEmployee(x *exchange) error {
 	if err := c.check(patch.Validate()); err != nil {
 		return err
 	}
-	done := x.timed()
+	done, err := x.timed()
+	if err != nil {
+		return err
+	}
 	e, err := x.store.Patch(x.ctx, c.id, patch, store.PatchOptions{Precondition: c.pre, ReturnRow: !c.minimal})
 	done()
 	if err != nil {
-		return err
+		return failedPrecondition(c.pre, err)
 	}
 	if c.minimal {
 		return x.empty(http.StatusNoContent)
@@ -202,11 +214,14 @@ func (s *server) deleteEmployee(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	done := x.timed()
+	done, err := x.timed()
+	if err != nil {
+		return err
+	}
 	err = x.store.Delete(x.ctx, id, pre)
 	done()
 	if err != nil {
-		return err
+		return failedPrecondition(pre, err)
 	}
 	return x.empty(http.StatusNoContent)
 }
@@ -242,14 +257,19 @@ func pathID(r *http.Request) (int64, error) {
 	if r.URL.RawPath != "" { // what the router has then matched
 		text, err = url.PathUnescape(text)
 	}
+	var id int64
 	if err == nil {
-		id, parseErr := strconv.ParseInt(text, 10, 64)
-		if parseErr == nil && id >= 1 && strconv.FormatInt(id, 10) == text {
-			return id, nil
-		}
+		id, err = parseWhole(text, 64)
+	}
+	if err == nil && id >= 1 {
+		return id, nil
+	}
+	rule := "type"
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		rule = "range"
 	}
 	return 0, newProblem(codeInvalidParameter, "the id in the path is wrong",
-		parameterFault("id", "range", "must be an integer from 1 to 9223372036854775807"))
+		parameterFault("id", rule, "must be an integer from 1 to 9223372036854775807"))
 }
 
 func checkNoQuery(r *http.Request) error {

@@ -26,6 +26,9 @@ const (
 	codeUnknownBackend        code = "unknown_backend"
 	codeDurabilityUnavailable code = "durability_unavailable"
 	codeInvalidValue          code = "invalid_value"
+	codeNoCredentials         code = "credentials_missing"
+	codeBadCredentials        code = "credentials_invalid"
+	codeNoScope               code = "scope_missing"
 	codeNotFound              code = "not_found"
 	codeRouteNotFound         code = "route_not_found"
 	codeMethodNotAllowed      code = "method_not_allowed"
@@ -35,13 +38,18 @@ const (
 	codePreconditionFailed    code = "precondition_failed"
 	codeBodyTimeout           code = "body_timeout"
 	codeBodyTooLarge          code = "body_too_large"
+	codeURLTooLong            code = "url_too_long"
+	codeHeadersTooLarge       code = "headers_too_large"
+	codeRateLimited           code = "rate_limited"
 	codeBatchTooLarge         code = "batch_too_large"
 	codeUnsupportedMediaType  code = "unsupported_media_type"
 	codeValidationFailed      code = "validation_failed"
 	codeTooManyErrors         code = "too_many_errors"
 	codeKeyReused             code = "idempotency_key_reused"
 	codeNoIdempotency         code = "idempotency_unavailable"
+	codeAccessUnavailable     code = "access_unavailable"
 	codeUnavailable           code = "unavailable"
+	codeOverloaded            code = "overloaded"
 	codeTooManyStreams        code = "too_many_streams"
 	codeStopping              code = "stopping"
 	codeTimeout               code = "timeout"
@@ -65,6 +73,9 @@ var codes = map[code]struct {
 	codeUnknownBackend:        {http.StatusBadRequest, "There is no such backend"},
 	codeDurabilityUnavailable: {http.StatusBadRequest, "The backend cannot tell when a write is on disk"},
 	codeInvalidValue:          {http.StatusBadRequest, "The database cannot store a value"},
+	codeNoCredentials:         {http.StatusUnauthorized, "Nobody calls without a key or token"},
+	codeBadCredentials:        {http.StatusUnauthorized, "The key, token or certificate is not good"},
+	codeNoScope:               {http.StatusForbidden, "The caller may not do this"},
 	codeNotFound:              {http.StatusNotFound, "There is no such employee"},
 	codeRouteNotFound:         {http.StatusNotFound, "There is nothing at this path"},
 	codeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method does not fit the path"},
@@ -74,16 +85,21 @@ var codes = map[code]struct {
 	codePreconditionFailed:    {http.StatusPreconditionFailed, "The employee is not as the precondition asks"},
 	codeBodyTimeout:           {http.StatusRequestTimeout, "The body did not come in time"},
 	codeBodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large"},
+	codeURLTooLong:            {http.StatusRequestURITooLong, "The URL is too long"},
+	codeHeadersTooLarge:       {http.StatusRequestHeaderFieldsTooLarge, "The headers are too large"},
+	codeRateLimited:           {http.StatusTooManyRequests, "The client sends too many requests"},
 	codeBatchTooLarge:         {http.StatusRequestEntityTooLarge, "One transaction cannot hold the batch"},
 	codeUnsupportedMediaType:  {http.StatusUnsupportedMediaType, "The body's media type is not understood"},
-	codeValidationFailed:      {http.StatusUnprocessableEntity, "The employee breaks a rule"},
+	codeValidationFailed:      {http.StatusUnprocessableEntity, "A rule is broken"},
 	codeTooManyErrors:         {http.StatusUnprocessableEntity, "Too many lines are wrong"},
 	codeKeyReused:             {http.StatusUnprocessableEntity, "The idempotency key belongs to another request"},
 	codeNoIdempotency:         {http.StatusNotImplemented, "The database cannot keep answers under idempotency keys"},
+	codeAccessUnavailable:     {http.StatusBadGateway, "It cannot be told now who calls"},
 	codeUnavailable:           {http.StatusServiceUnavailable, "The backend cannot serve now"},
+	codeOverloaded:            {http.StatusServiceUnavailable, "The backend has as many requests as it takes"},
 	codeTooManyStreams:        {http.StatusServiceUnavailable, "Too many imports and exports are running"},
 	codeStopping:              {http.StatusServiceUnavailable, "The gateway is stopping"},
-	codeTimeout:               {http.StatusGatewayTimeout, "The deadline passed; nothing was written"},
+	codeTimeout:               {http.StatusGatewayTimeout, "The deadline passed"},
 	codeOutcomeUnknown:        {http.StatusGatewayTimeout, "The write may or may not have been done"},
 	codeNotDurableYet:         {http.StatusGatewayTimeout, "The write is done, but not known to be on disk"},
 	codeInternal:              {http.StatusInternalServerError, "The gateway failed"},
@@ -173,7 +189,7 @@ func toProblem(err error) *problem {
 	case errors.As(err, &tooLarge):
 		return newProblem(codeBodyTooLarge, fmt.Sprintf("a body may hold %d bytes", tooLarge.Limit)).withHeader("Connection", "close")
 	case errors.As(err, &notOnDisk):
-		return newProblem(codeNotDurableYet, "the write is committed in the memory of the data nodes, but not known to be on disk; do not repeat it, it is done")
+		return newProblem(codeNotDurableYet, "it is committed in the memory of the data nodes; do not repeat it")
 	// Unknown comes first: it must never be taken for a promise that nothing
 	// was done.
 	case errors.Is(err, store.ErrUnknownOutcome):
@@ -183,7 +199,7 @@ func toProblem(err error) *problem {
 	case errors.Is(err, store.ErrConflict):
 		return newProblem(codeAlreadyExists, "an employee with this id exists; PUT replaces it")
 	case errors.Is(err, store.ErrPreconditionFailed):
-		return newProblem(codePreconditionFailed, "the employee is not there, or is, or has another ETag than If-Match or If-None-Match asks; read it again")
+		return newProblem(codePreconditionFailed, "read the employee again") // see failedPrecondition
 	case errors.Is(err, store.ErrInvalid):
 		return invalidProblem(err)
 	case errors.Is(err, store.ErrOrderUnsupported):
@@ -200,7 +216,7 @@ func toProblem(err error) *problem {
 	case errors.Is(err, store.ErrUnavailable):
 		return newProblem(codeUnavailable, "nothing was done; try again, or choose another backend").withHeader("Retry-After", retryAfterSeconds)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return newProblem(codeTimeout, "the backend did not answer in time; nothing was written")
+		return newProblem(codeTimeout, "nothing was written: the backend did not answer in time")
 	default:
 		return newProblem(codeInternal, "the log has the cause under the request id")
 	}
@@ -209,7 +225,7 @@ func toProblem(err error) *problem {
 func invalidProblem(err error) *problem {
 	var invalid *models.ValidationError
 	if !errors.As(err, &invalid) {
-		return newProblem(codeInvalidValue, "the database refused a value of the request")
+		return newProblem(codeInvalidValue, "the database does not say which one")
 	}
 	return validationProblem(invalidFaults(invalid))
 }

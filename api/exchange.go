@@ -22,6 +22,9 @@ type exchange struct {
 	spent time.Duration   // in the store, waitedForDisk included
 	begun time.Time
 
+	places *places // of the road
+	placed bool    // it holds one of them
+
 	bodyRead      bool // to its end
 	asked         bool // the store was
 	waitedForDisk time.Duration
@@ -50,12 +53,19 @@ func (s *server) finish(x *exchange, err error) {
 	x.problem(p)
 }
 
-// timed counts the time until the returned function is called as spent in the
-// store.
-func (x *exchange) timed() (done func()) {
+// timed is called before the store is asked. It takes a place at the road, or
+// returns a problem where none is left, and counts the time until done is called as
+// spent in the store.
+func (x *exchange) timed() (done func(), err error) {
+	if err := x.takePlace(); err != nil {
+		return nil, err
+	}
 	x.asked = true
 	begun := time.Now()
-	return func() { x.spent += time.Since(begun) }
+	return func() {
+		x.spent += time.Since(begun)
+		x.leavePlace()
+	}, nil
 }
 
 // send writes the answer: body may be nil.

@@ -6,8 +6,10 @@ import (
 	"github.com/ndbgate/ndbgate/store"
 )
 
+// explainView is a page without employees.
 type explainView struct {
-	Explain accessPathView `json:"explain"`
+	Employees [0]struct{}    `json:"employees"`
+	Explain   accessPathView `json:"explain"`
 }
 
 // accessPathView is a store.AccessPath.
@@ -33,14 +35,17 @@ func explainList(x *exchange, p *listParameters) error {
 	if p.query.Limit == 0 {
 		p.query.Limit = defaultPageSize
 	}
-	done := x.timed()
+	done, err := x.timed()
+	if err != nil {
+		return err
+	}
 	path, err := queriesOf(x).Explain(x.ctx, p.query)
 	done()
 	if err != nil {
 		return p.refused(err)
 	}
 	x.w.Header().Set("Cache-Control", "private, no-cache")
-	return x.json(http.StatusOK, explainView{*viewOfPath(&path)})
+	return x.json(http.StatusOK, explainView{Explain: *viewOfPath(&path)})
 }
 
 func viewOfPath(path *store.AccessPath) *accessPathView {

@@ -2,13 +2,8 @@ package api
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/ndbgate/ndbgate/api/rowformat"
@@ -70,7 +65,7 @@ func (s *server) exportEmployees(x *exchange, rows streamRows) error {
 
 func parseExport(x *exchange) (exportOptions, error) {
 	opts := exportOptions{end: true, encoding: rowformat.ChooseEncoding(x.r.Header.Values("Accept-Encoding"))}
-	x.w.Header().Set("Vary", varyOnRoad+", Accept, Accept-Encoding")
+	x.w.Header().Set("Vary", x.w.Header().Get("Vary")+", Accept, Accept-Encoding")
 	if _, given := x.r.Header[durabilityHeader]; given {
 		return opts, refuseHeader(durabilityHeader, "unsupported", "is for calls that write")
 	}
@@ -83,28 +78,17 @@ func parseExport(x *exchange) (exportOptions, error) {
 
 // parseQuery returns a problem that names every wrong parameter.
 func (o *exportOptions) parseQuery(rawQuery string) error {
-	values, err := url.ParseQuery(rawQuery)
-	if err != nil {
-		return newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
-	}
-	var faults []fault
 	var conditions []models.Filter
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if len(values[name]) > 1 {
-			faults = append(faults, parameterFault(name, "repeated", "must be given once"))
-			continue
-		}
-		condition, err := o.read(name, values[name][0])
-		if err != nil {
-			faults = append(faults, faultOf(name, err))
-		}
+	faults, err := readQuery(rawQuery, func(name, value string) error {
+		condition, err := o.read(name, value)
 		conditions = append(conditions, condition)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	o.filter = models.And(conditions...).Normal()
-	if len(faults) > 0 {
-		return newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
-	}
-	return nil
+	return refuseParameters(faults)
 }
 
 // read takes one parameter, and returns the condition on employees that it is,
@@ -190,7 +174,9 @@ func (e *exporter) run(ctx context.Context, cancel context.CancelFunc, first mod
 		select {
 		case page, ok := <-pages:
 			if running = ok; ok {
-				err = w.page(page)
+				if err = e.x.stillAllowed(); err == nil {
+					err = w.page(page)
+				}
 				running = err == nil
 			}
 		case <-e.s.stopping:
@@ -220,91 +206,4 @@ func (e *exporter) note(err error, rows int64) {
 	info.problem = toProblem(err).Code
 	e.s.log.LogAttrs(e.x.ctx, slog.LevelWarn, "export ended early",
 		slog.String("request_id", info.id), slog.String("backend", e.x.road), slog.Int64("rows", rows), slog.String("error", err.Error()))
-}
-
-// exportWriter writes the pages of an export.
-type exportWriter struct {
-	e    *exporter
-	to   rowformat.Writer
-	text []byte
-	rows int64
-}
-
-// errNotSent says that the client has left, or reads too slowly.
-var errNotSent = errors.New("the client does not read")
-
-func newExportWriter(e *exporter) *exportWriter {
-	w := &exportWriter{e: e, to: rowformat.NewWriter(e.opts.encoding, e.x.w)}
-	if e.opts.mediaType == csvType {
-		w.text = appendCSVHeader(w.text)
-	}
-	return w
-}
-
-// textBytes is how much text is gathered for one write.
-const textBytes = 64 << 10
-
-// page sends a page, and shows it to the client.
-func (w *exportWriter) page(rows []models.Employee) error {
-	for i := range rows {
-		if w.e.opts.mediaType == csvType {
-			w.text = appendCSVRecord(w.text, &rows[i])
-		} else {
-			w.text = append(w.text, encodeEmployee(&rows[i])...)
-		}
-		w.rows++
-		if len(w.text) >= textBytes {
-			if err := w.write(); err != nil {
-				return err
-			}
-		}
-	}
-	return errors.Join(w.write(), w.flush())
-}
-
-// write gives the client a time of its own for each piece.
-func (w *exportWriter) write() error {
-	setDeadline(w.e.conn.SetWriteDeadline, w.e.s.streamIdle)
-	_, err := w.to.Write(w.text)
-	w.text = w.text[:0]
-	return notSent(err)
-}
-
-func (w *exportWriter) flush() error {
-	return errors.Join(notSent(w.to.Flush()), w.flushed())
-}
-
-// flushed has the client see what the compressor gave. Some writers of tests
-// cannot do it; every real one can.
-func (w *exportWriter) flushed() error {
-	err := w.e.conn.Flush()
-	if errors.Is(err, http.ErrNotSupported) {
-		return nil
-	}
-	return notSent(err)
-}
-
-func notSent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", errNotSent, err)
-}
-
-// end sends the end of an export that ended with the error, and returns that or
-// why it could not.
-func (w *exportWriter) end(err error) error {
-	if errors.Is(err, errNotSent) || w.e.x.r.Context().Err() != nil {
-		return err
-	}
-	if w.e.opts.end && w.e.opts.mediaType == ndjsonType {
-		end := exportEnd{Complete: err == nil, Rows: w.rows}
-		if err != nil {
-			p := *toProblem(err)
-			p.RequestID = infoOf(w.e.x.r.Context()).id
-			end.Error = &p
-		}
-		w.text = append(w.text, encodeLine(end)...)
-	}
-	return errors.Join(err, w.write(), notSent(w.to.Close()), w.flushed())
 }

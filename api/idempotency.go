@@ -135,7 +135,7 @@ func (x *exchange) requestSum() []byte {
 // answeredBefore is the reply that is kept, where that is the one to this request.
 func (s *server) answeredBefore(x *exchange, kept *models.KeptAnswer) (*reply, error) {
 	if !kept.Answers(&models.KeptAnswer{Request: x.requestSum()}) {
-		return nil, newProblem(codeKeyReused, "this key was used for another request: another path, body or Prefer; nothing was done")
+		return nil, newProblem(codeKeyReused, "that one had another path, body or Prefer; nothing was done")
 	}
 	r, err := decodeReply(kept.Answer)
 	if err != nil {
@@ -157,7 +157,7 @@ const (
 func explainOnce(err error) error {
 	switch _, notOnDisk := errors.AsType[*notOnDiskError](err); {
 	case notOnDisk:
-		return fmt.Errorf("%w: %w", newProblem(codeNotDurableYet, "the write is committed in the memory of the data nodes, but not known to be on disk; "+waitOnAgain), err)
+		return fmt.Errorf("%w: %w", newProblem(codeNotDurableYet, "it is committed in the memory of the data nodes; "+waitOnAgain), err)
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return fmt.Errorf("%w: %w", newProblem(codeOutcomeUnknown, resolveAgain), err)
 	default:

@@ -2,10 +2,8 @@ package api
 
 import (
 	"fmt"
-	"maps"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,27 +115,18 @@ func importDurability(x *exchange, rows streamRows) (string, store.Durable, erro
 
 // parseQuery returns a problem that names every wrong parameter.
 func (o *importOptions) parseQuery(rawQuery string) error {
-	values, err := url.ParseQuery(rawQuery)
+	limited := false
+	faults, err := readQuery(rawQuery, func(name, value string) error {
+		limited = limited || name == "max_errors"
+		return o.set(name, value)
+	})
 	if err != nil {
-		return newProblem(codeInvalidParameter, "the query cannot be read: a % must be followed by two hexadecimal digits, and ; is not allowed")
+		return err
 	}
-	var faults []fault
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if len(values[name]) > 1 {
-			faults = append(faults, parameterFault(name, "repeated", "must be given once"))
-			continue
-		}
-		if err := o.set(name, values[name][0]); err != nil {
-			faults = append(faults, parameterFault(name, "invalid", err.Error()))
-		}
+	if limited && !o.goOn && len(faults) == 0 {
+		faults = append(faults, faultOf("max_errors", errText("needs on_error="+onErrorContinue)))
 	}
-	if !o.goOn && values.Has("max_errors") && len(faults) == 0 {
-		faults = append(faults, parameterFault("max_errors", "invalid", "needs on_error="+onErrorContinue))
-	}
-	if len(faults) > 0 {
-		return newProblem(codeInvalidParameter, "each entry of errors names a parameter", faults...)
-	}
-	return nil
+	return refuseParameters(faults)
 }
 
 func (o *importOptions) set(name, value string) error {

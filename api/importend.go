@@ -19,11 +19,21 @@ func (m *importer) take(e importEvent) {
 		ends = m.takeFault(f) || ends
 	}
 	if e.fatal != nil {
-		m.fail(importEnd{problem: toProblem(e.fatal), cause: e.fatal})
+		m.fail(importEnd{problem: m.problemOf(e.fatal), cause: e.fatal})
 	}
 	if ends && !e.lastRead {
 		m.stop()
 	}
+}
+
+// problemOf is the problem of an error that ends the import. Where a road could not
+// serve any more it must not promise, as for other calls, that nothing was done.
+func (m *importer) problemOf(err error) *problem {
+	p := toProblem(err)
+	if mayServeLater(err) && m.served.Load() {
+		return newProblem(p.Code, "the rows that are counted as written are stored; the import can be sent again to go on")
+	}
+	return p
 }
 
 // takeFault tells whether the import ends with it.
@@ -48,7 +58,7 @@ func (m *importer) takeFault(f *lineFault) (ends bool) {
 		m.fail(importEnd{line: f.line, problem: f.problem})
 		return true
 	case wrong > m.opts.maxErrors:
-		m.fail(importEnd{line: f.line, problem: newProblem(codeTooManyErrors, fmt.Sprintf("more lines are wrong than max_errors allows, which is %d", m.opts.maxErrors))})
+		m.fail(importEnd{line: f.line, problem: newProblem(codeTooManyErrors, fmt.Sprintf("max_errors allows %d", m.opts.maxErrors))})
 		return true
 	}
 	return false

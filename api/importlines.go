@@ -48,12 +48,14 @@ func lineTooLong(line int) *lineFault {
 	return &lineFault{line: line, problem: newProblem(codeBodyTooLarge, fmt.Sprintf("a line may hold %d bytes", maxLineBytes))}
 }
 
+const idRequired = "must be given, so that the import can be repeated"
+
 // checkRow looks at a row that has the right form. An import names every ID, so
 // that it can be repeated.
 func checkRow(m *members, line int) (models.Employee, error) {
-	if !m.has("id") {
-		m.employee.ID = 1 // for the other rules
-		m.badValue = append(m.badValue, bodyFault("/id", "required", "must be given, so that the import can be repeated"))
+	isNull := func(f fault) bool { return *f.Pointer == "/id" && f.Code == ruleNotNull } // which in CSV is nothing
+	if !m.has("id") || slices.ContainsFunc(m.badValue, isNull) {
+		m.badValue = append(slices.DeleteFunc(m.badValue, isNull), bodyFault("/id", "required", idRequired))
 	}
 	if err := m.check(m.employee.Validate()); err != nil {
 		fault := &lineFault{line: line}
@@ -132,9 +134,9 @@ func (r *ndjsonReader) checkEnd(line []byte) error {
 	case err != nil:
 		return refuse(codeInvalidBody, "the line begins as the last one of an export does, and is none")
 	case !end.Complete:
-		return refuse(codeIncompleteBody, "the export that made these lines has ended early: rows are missing")
+		return refuse(codeIncompleteBody, "it is an export that was cut off: rows are missing")
 	case end.Rows != rows:
-		return refuse(codeIncompleteBody, fmt.Sprintf("the export that made these lines had %d rows, of which %d are here", end.Rows, rows))
+		return refuse(codeIncompleteBody, fmt.Sprintf("it is an export of %d rows, of which %d are here", end.Rows, rows))
 	}
 	return nil
 }
@@ -194,6 +196,9 @@ func (r *csvReader) readHeader() error {
 	case err != nil:
 		return err
 	}
+	if separator, ok := otherSeparator(fields); ok {
+		return newProblem(codeMalformedCSV, "the first line has no comma: columns are separated by commas, not by "+separator)
+	}
 	var faults []fault
 	for _, f := range fields {
 		name := string(f.Text)
@@ -207,12 +212,28 @@ func (r *csvReader) readHeader() error {
 		r.columns = append(r.columns, property)
 	}
 	if id, _ := models.EmployeeProperty("id"); len(faults) == 0 && !slices.Contains(r.columns, id) {
-		faults = append(faults, bodyFault("/id", "required", "must be given, so that the import can be repeated"))
+		faults = append(faults, bodyFault("/id", "required", idRequired))
 	}
 	if len(faults) > 0 {
 		return newProblem(codeInvalidBody, "the first line of CSV must name properties of an employee, the id among them", faults...)
 	}
 	return nil
+}
+
+// otherSeparators are those of files that some programs call CSV.
+var otherSeparators = []struct{ text, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}}
+
+// otherSeparator names what seems to stand between the columns in place of commas.
+func otherSeparator(header []rowformat.Field) (name string, ok bool) {
+	if len(header) != 1 {
+		return "", false
+	}
+	for _, s := range otherSeparators {
+		if bytes.Contains(header[0].Text, []byte(s.text)) {
+			return s.name, true
+		}
+	}
+	return "", false
 }
 
 // addField sets a property to the value of a field of CSV, and is as strict as
@@ -221,7 +242,7 @@ func (m *members) addField(property models.Property, f rowformat.Field) {
 	pointer := pointerTo(property.Name)
 	if f.Null {
 		if !property.Nullable {
-			m.badValue = append(m.badValue, bodyFault(pointer, "notnull", "must not be null"))
+			m.badValue = append(m.badValue, bodyFault(pointer, ruleNotNull, "must not be null"))
 		}
 		return
 	}

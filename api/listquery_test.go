@@ -142,7 +142,7 @@ func TestList_Count(t *testing.T) {
 func TestList_Explain(t *testing.T) {
 	b := newStaff(t)
 	w := b.do(request{method: "GET", path: "/v1/employees?" + query("explain", "true", "city", "Oslo", "order_by", "last", "page_size", "5")})
-	if got, want := w.Body.String(), `{"explain":{"access":"table_scan","filter":"city = \"Oslo\"","order":"sort"}}`+"\n"; got != want {
+	if got, want := w.Body.String(), `{"employees":[],"explain":{"access":"table_scan","filter":"city = \"Oslo\"","order":"sort"}}`+"\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	w = b.do(request{method: "GET", path: "/v1/employees?explain=true", headers: []string{"X-Backend-Compare: ndb"}})

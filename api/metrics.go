@@ -62,11 +62,16 @@ var knownMethods = []string{
 	http.MethodDelete, http.MethodOptions,
 }
 
-func (m *requestMetrics) observe(method, route string, info *requestInfo, status int, elapsed time.Duration) {
-	if !slices.Contains(knownMethods, method) {
-		method = "other" // A client can invent methods without end.
+// labelOf is a method as metrics name it: a client can invent methods without end.
+func labelOf(method string) string {
+	if slices.Contains(knownMethods, method) {
+		return method
 	}
-	m.seconds.WithLabelValues(method, route, info.road, strconv.Itoa(status)).Observe(elapsed.Seconds())
+	return "other"
+}
+
+func (m *requestMetrics) observe(method, route string, info *requestInfo, status int, elapsed time.Duration) {
+	m.seconds.WithLabelValues(labelOf(method), route, info.road, strconv.Itoa(status)).Observe(elapsed.Seconds())
 	if info.problem != "" {
 		m.problems.WithLabelValues(info.road, string(info.problem)).Inc()
 	}

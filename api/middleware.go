@@ -12,15 +12,20 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+
+	"github.com/ndbgate/ndbgate/access"
+	"github.com/ndbgate/ndbgate/tracing"
 )
 
 // requestInfo collects what the access log and the metrics tell of a request.
 // One goroutine, that of the request, uses it.
 type requestInfo struct {
 	id      string
-	road    string // the backend taken, if any
-	problem code   // of the answer, if it is one
-	cause   error  // what went wrong, for the log alone
+	client  string        // who calls, as in key:billing; empty without access control
+	grant   *access.Grant // of the client; nil without access control
+	road    string        // the backend taken, if any
+	problem code          // of the answer, if it is one
+	cause   error         // what went wrong, for the log alone
 }
 
 type infoKey struct{}
@@ -36,7 +41,8 @@ func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		info := &requestInfo{id: requestID(r)}
-		ctx := context.WithValue(r.Context(), infoKey{}, info)
+		ctx, span := s.joinTrace(context.WithValue(r.Context(), infoKey{}, info), r, begun)
+		r = r.WithContext(ctx)
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		wrapped.Header().Set("X-Request-Id", info.id)
 		// Deferred, so that an answer that is cut off is logged too.
@@ -44,8 +50,9 @@ func (s *server) observe(next http.Handler) http.Handler {
 			status, elapsed, route := finalStatus(wrapped), time.Since(begun), routeOf(ctx)
 			s.metrics.observe(r.Method, route, info, status, elapsed)
 			s.logRequest(r, info, route, status, wrapped.BytesWritten(), elapsed)
+			endSpan(span, r, info, route, status)
 		}()
-		next.ServeHTTP(wrapped, r.WithContext(ctx))
+		next.ServeHTTP(wrapped, r)
 	})
 }
 
@@ -69,6 +76,14 @@ func (s *server) logRequest(r *http.Request, info *requestInfo, route string, st
 		slog.Int("bytes", bytes),
 		slog.Float64("duration_ms", milliseconds(elapsed)),
 		slog.String("remote", r.RemoteAddr),
+		slog.String("client", info.client),
+	}
+	if trace := tracing.Of(r.Context()); trace.Valid() {
+		attrs = append(attrs, slog.String("trace_id", trace.Trace()))
+	}
+	if s.isSlow(route, elapsed) {
+		level = slog.LevelWarn
+		attrs = append(attrs, slog.Bool("slow", true))
 	}
 	if info.cause != nil && status >= http.StatusInternalServerError {
 		level = slog.LevelError

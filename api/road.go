@@ -64,7 +64,8 @@ func (s *server) onRoadFor(timeout time.Duration, h handler) http.HandlerFunc {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout)
 		defer cancel()
 		x := &exchange{w: w, r: r, ctx: ctx, begun: time.Now()}
-		w.Header().Set("Vary", varyOnRoad)
+		defer x.leavePlace() // after a panic
+		w.Header().Set("Vary", s.vary)
 		if err := s.chooseRoad(x); err != nil {
 			s.finish(x, err)
 			return
@@ -89,6 +90,7 @@ func (s *server) chooseRoad(x *exchange) error {
 		return s.unknownBackend(backendHeader)
 	}
 	x.store, x.road, info.road = backend, name, name
+	x.places = s.places[name]
 	x.w.Header().Set(backendHeader, name)
 	return nil
 }

@@ -7,13 +7,16 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ndbgate/ndbgate/access"
 	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/tracing"
 )
 
 // Options of New. The zero value of a field means its default.
@@ -32,6 +35,15 @@ type Options struct {
 	StreamIdle     time.Duration         // longest time without a byte from, or to, the client of a stream; default 1 min
 	StreamPatience time.Duration         // for which a stream waits for a road that cannot serve; default 30 s
 	Stopping       <-chan struct{}       // closed when streams are to end; default: never
+	RateLimit      int                   // requests of each client per second; default: no limit
+	RateBurst      int                   // requests of each client at once; default RateLimit
+	TrustedProxies []netip.Prefix        // whose X-Forwarded-For tells the client; default: nobody's
+	MaxInFlight    map[string]int        // requests that are at a backend at once, by its name; default 512, negative: none
+	Access         *access.Gate          // who may call; default: everybody
+	Origins        []string              // whose pages may call from a browser, "*" for all; default: none
+	MoreLimits     []Limit               // of the server around the handler, for GET /v1/limits
+	SlowRequest    time.Duration         // from which on the access log warns of a request about one row or page; default: never
+	Tracer         tracing.Tracer        // default: no spans; trace context is passed on all the same
 }
 
 const (
@@ -49,7 +61,7 @@ func New(backends *store.Registry, opts Options) http.Handler {
 func newRouter(backends *store.Registry, opts Options) chi.Router {
 	s := newServer(backends, opts)
 	r := chi.NewRouter()
-	r.Use(s.observe, s.recoverPanics, middleware.GetHead)
+	r.Use(s.observe, s.recoverPanics, harden, allowOrigins(opts.Origins), s.limitSize, s.guard, s.limitRate, middleware.GetHead)
 	r.NotFound(s.plain(routeNotFound))
 	r.MethodNotAllowed(s.plain(methodNotAllowed(r)))
 
@@ -67,9 +79,11 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 	r.Get("/v1/employees:export", s.streaming(s.exportEmployees))
 	r.Get("/v1/backends", s.plain(s.listBackends))
 	r.Get("/v1/cluster", s.plain(s.getCluster))
+	r.Get("/v1/limits", s.plain(s.listLimits))
 
 	r.Get("/openapi.yaml", serveSpec())
-	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusMovedPermanently).ServeHTTP)
+	r.Get("/", http.RedirectHandler(docsPath, http.StatusFound).ServeHTTP)
+	r.Get("/docs", http.RedirectHandler(docsPath, http.StatusMovedPermanently).ServeHTTP)
 	r.Get("/docs/*", docsHandler().ServeHTTP)
 	return r
 }
@@ -77,6 +91,8 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 // server holds what all handlers share.
 type server struct {
 	backends       *store.Registry
+	gate           *access.Gate // nil: everybody may call
+	vary           string       // what of a request chooses the answer of a call that takes a road
 	ids            *store.IDs
 	log            *slog.Logger
 	metrics        *requestMetrics
@@ -92,12 +108,20 @@ type server struct {
 	streamPatience time.Duration
 	stopping       <-chan struct{}
 	keyLifetime    time.Duration
-	turns          turns // of idempotency keys
+	turns          turns       // of idempotency keys
+	rates          *rateLimits // nil: no limit
+	trustedProxies []netip.Prefix
+	places         map[string]*places // by the names of the backends
+	moreLimits     []Limit
+	slowRequest    time.Duration // 0: none is
+	tracer         tracing.Tracer
 }
 
 func newServer(backends *store.Registry, opts Options) *server {
 	s := &server{
 		backends:       backends,
+		gate:           opts.Access,
+		vary:           varyOnRoad,
 		ids:            opts.IDs,
 		log:            opts.Logger,
 		metrics:        newRequestMetrics(opts.Metrics),
@@ -111,6 +135,19 @@ func newServer(backends *store.Registry, opts Options) *server {
 		streamPatience: cmp.Or(opts.StreamPatience, defaultStreamPatience),
 		stopping:       opts.Stopping,
 		keyLifetime:    cmp.Or(opts.KeyLifetime, defaultKeyLifetime),
+		rates:          newRateLimits(opts.RateLimit, opts.RateBurst),
+		trustedProxies: opts.TrustedProxies,
+		places:         map[string]*places{},
+		moreLimits:     opts.MoreLimits,
+		slowRequest:    opts.SlowRequest,
+		tracer:         opts.Tracer,
+	}
+	for _, name := range backends.Names() {
+		s.places[name] = &places{max: int64(max(cmp.Or(opts.MaxInFlight[name], defaultMaxInFlight), 0))}
+	}
+	newLoadMetrics(opts.Metrics, s)
+	if len(opts.Origins) > 0 {
+		s.vary += ", Origin"
 	}
 	s.streamMetrics = newStreamMetrics(opts.Metrics, func() int { return len(s.streams) })
 	if s.ids == nil {

@@ -38,7 +38,8 @@ import (
 //   - what the extension x-request of the example says: path, query and headers
 //     replace or add values, body and text replace the body by a JSON value or
 //     by raw text, paddingBytes puts so many spaces in front of it, and stalled
-//     sends none of it; with allUp the backends that are down serve the same
+//     sends none of it; longURL and longHeaders make these longer than they may be;
+//     scopes gives it a key with these; with allUp the backends that are down serve the same
 //     rows as the others; earlier is the body of a request, all else the same,
 //     that is sent and answered well before.
 //
@@ -118,6 +119,7 @@ type sample struct {
 	want      place   // the answer's body; absent where it has none
 	headers   []place // examples of the answer's headers
 	request   sampleRequest
+	key       string // to be sent; empty: none
 }
 
 // sampleRequest is x-request.
@@ -129,6 +131,9 @@ type sampleRequest struct {
 	Text         *string
 	PaddingBytes int
 	Stalled      bool
+	LongURL      bool
+	LongHeaders  bool
+	Scopes       string // of a key that the request has
 	AllUp        bool
 	Earlier      json.RawMessage
 }
@@ -227,6 +232,7 @@ func (s *sample) check(t *testing.T, c *contract) {
 	if s.request.Stalled {
 		opts.RequestTimeout, opts.StreamIdle = 100*time.Millisecond, 100*time.Millisecond
 	}
+	opts.Access = s.gate(t)
 	server := httptest.NewServer(New(c.backends(s, rows), opts))
 	defer server.Close()
 
@@ -238,6 +244,9 @@ func (s *sample) check(t *testing.T, c *contract) {
 	if s.request.Earlier != nil {
 		s.sendEarlier(t, server)
 		before = rows.all(t)
+	}
+	if s.problemCode() == codeRateLimited {
+		s.sendFirst(t, server)
 	}
 	answer, err := server.Client().Do(s.newRequest(t, server.URL, body))
 	if err != nil {
@@ -270,6 +279,19 @@ func (s *sample) sendEarlier(t *testing.T, server *httptest.Server) {
 	defer answer.Body.Close()
 	if answer.StatusCode >= http.StatusBadRequest {
 		t.Fatalf("earlier request: got %d", answer.StatusCode)
+	}
+}
+
+// sendFirst sends the one request that may be sent in a second.
+func (s *sample) sendFirst(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	answer, err := server.Client().Get(server.URL + "/v1/limits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("first request: got %d", answer.StatusCode)
 	}
 }
 
@@ -333,7 +355,13 @@ func (s *sample) newRequest(t *testing.T, server string, body []byte) *http.Requ
 	for name, value := range s.request.Query {
 		query[name] = listOf(value)
 	}
+	if s.request.LongURL {
+		query.Set("padding", strings.Repeat("a", maxURLBytes))
+	}
 	r.URL.RawQuery = query.Encode()
+	if s.request.LongHeaders {
+		r.Header.Set("Padding", strings.Repeat("a", maxHeaderBytes))
+	}
 	if s.mediaType != "" {
 		r.Header.Set("Content-Type", s.mediaType)
 	}
@@ -341,6 +369,9 @@ func (s *sample) newRequest(t *testing.T, server string, body []byte) *http.Requ
 		if id := s.want.at("request_id"); id.exists() {
 			r.Header.Set("X-Request-Id", id.text())
 		}
+	}
+	if s.key != "" {
+		r.Header.Set("Authorization", "Bearer "+s.key)
 	}
 	for name, value := range s.request.Headers {
 		r.Header.Set(name, value)
@@ -400,7 +431,9 @@ func (s *sample) checkRequest(t *testing.T, body []byte) {
 }
 
 // alwaysAllowed are headers that the contract need not list.
-var alwaysAllowed = []string{"Accept-Ranges", "Connection", "Content-Length", "Content-Type", "Date"}
+var alwaysAllowed = []string{
+	"Accept-Ranges", "Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Referrer-Policy", "X-Content-Type-Options",
+}
 
 func (s *sample) checkHeaders(t *testing.T, got http.Header) {
 	t.Helper()

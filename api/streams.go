@@ -42,7 +42,7 @@ type streamRows interface {
 
 // stopping is why streams end when the gateway stops.
 func stopping() *problem {
-	return newProblem(codeStopping, "the gateway is stopping; what was done until then is done").withHeader("Retry-After", retryAfterSeconds)
+	return newProblem(codeStopping, "what was done until now stays done; go on by another gateway, or once this one is back").withHeader("Retry-After", retryAfterSeconds)
 }
 
 // streaming adapts a handler that streams by a road. At most maxStreams of them
@@ -51,7 +51,7 @@ func stopping() *problem {
 func (s *server) streaming(h func(x *exchange, rows streamRows) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, ctx: context.WithoutCancel(r.Context()), begun: time.Now()}
-		w.Header().Set("Vary", varyOnRoad)
+		w.Header().Set("Vary", s.vary)
 		s.finish(x, s.stream(x, h))
 	}
 }
@@ -78,7 +78,7 @@ func (s *server) stream(x *exchange, h func(x *exchange, rows streamRows) error)
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()
 	default:
-		return newProblem(codeTooManyStreams, strconv.Itoa(cap(s.streams))+" imports and exports run already; nothing was done, try again later").
+		return newProblem(codeTooManyStreams, "the gateway takes "+strconv.Itoa(cap(s.streams))+" at a time; nothing was done, try again later").
 			withHeader("Retry-After", retryAfterSeconds)
 	}
 	return h(x, rows)
@@ -150,7 +150,7 @@ func bodyProblem(err error) *problem {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return newProblem(codeBodyTimeout, "nothing came for too long")
 	}
-	return newProblem(codeIncompleteBody, "the body ended early; rows behind its last whole line are lost")
+	return newProblem(codeIncompleteBody, "rows behind its last whole line are lost")
 }
 
 // patience is the tries of one piece of work of a stream at a road that cannot

@@ -21,6 +21,10 @@ func (s *sample) streamOptions() Options {
 	switch s.problemCode() {
 	case codeTooManyStreams:
 		opts.MaxStreams = -1
+	case codeOverloaded:
+		opts.MaxInFlight = map[string]int{"sql": -1}
+	case codeRateLimited:
+		opts.RateLimit = 1
 	case codeStopping:
 		stopping := make(chan struct{})
 		close(stopping)

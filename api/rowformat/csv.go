@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // Field is one value of a record of CSV. PostgreSQL's convention tells NULL from
@@ -82,7 +83,7 @@ func (c *Records) record(rest []byte) ([]Field, error) {
 		rest, more = bytes.CutPrefix(rest, []byte(","))
 	}
 	if len(trimEnd(rest)) > 0 {
-		return nil, &SyntaxError{Detail: "after a closing quote comes a comma or the end of the line"}
+		return nil, &SyntaxError{Detail: fmt.Sprintf("after a closing quote comes a comma or the end of the line, not %q", first(rest))}
 	}
 	c.fields = c.fields[:0]
 	begin := 0
@@ -91,6 +92,12 @@ func (c *Records) record(rest []byte) ([]Field, error) {
 		begin = s.end
 	}
 	return c.fields, nil
+}
+
+// first is the first character of text that is not empty.
+func first(text []byte) rune {
+	char, _ := utf8.DecodeRune(text)
+	return char
 }
 
 // plain takes a field without quotes off the rest of the line.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"slices"
+	"strings"
 )
 
 // Exit codes.
@@ -21,6 +24,15 @@ type process struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	open           func(Config, *slog.Logger) ([]road, error)
+	signals        func() <-chan os.Signal // hangups, which have serve read its files again; nil: there are none
+}
+
+// hangups is a channel that may be nil.
+func (p *process) hangups() <-chan os.Signal {
+	if p.signals == nil {
+		return nil
+	}
+	return p.signals()
 }
 
 // command runs one command line and returns the exit code.
@@ -34,7 +46,7 @@ func command(ctx context.Context, args []string, p process) int {
 	}
 	fmt.Fprintf(p.stderr, "gateway: %v\n", err)
 	if _, ok := errors.AsType[*ConfigError](err); ok {
-		fmt.Fprintln(p.stderr, "gateway serve --help lists the settings")
+		fmt.Fprintln(p.stderr, "gateway help settings lists them")
 		return exitUsage
 	}
 	if _, ok := errors.AsType[usageError](err); ok {
@@ -63,18 +75,35 @@ func dispatch(ctx context.Context, args []string, p process) error {
 		return importFile(ctx, args, p)
 	case "export":
 		return exportFile(ctx, args, p)
+	case "keys":
+		return keysCommand(args, p)
 	case "version", "--version":
 		return printVersion(args, p.stdout)
+	case "completion":
+		return printCompletion(args, p.stdout)
 	case "help", "--help", "-help", "-h":
-		if len(args) > 0 {
-			return dispatch(ctx, []string{args[0], "--help"}, p)
-		}
-		_, err := io.WriteString(p.stdout, usage())
-		return err
+		return help(ctx, args, p)
 	default:
-		return usageError(fmt.Sprintf("argument %s: expected serve, check, import, export or version%s",
-			nameArgument(0, name), hint(name, "", []string{"serve", "check", "import", "export", "version"})))
+		names := commandNames()
+		return usageError(fmt.Sprintf("argument %s: expected %s or %s%s", nameArgument(0, name),
+			strings.Join(names[:len(names)-1], ", "), names[len(names)-1], hint(name, "", names)))
 	}
+}
+
+// help tells of all commands, of one, of all settings, or of those of a topic.
+func help(ctx context.Context, args []string, p process) error {
+	text := usage()
+	switch {
+	case len(args) == 0:
+	case args[0] == "settings":
+		text = allSettings()
+	case slices.Contains(topics(), args[0]):
+		text = topicUsage(args[0])
+	default:
+		return dispatch(ctx, []string{args[0], "--help"}, p)
+	}
+	_, err := io.WriteString(p.stdout, text)
+	return err
 }
 
 func withConfig(name string, args []string, p process, do func(Config) error) error {

@@ -71,7 +71,7 @@ func (c *Config) check() []string {
 			problems = append(problems, s.problem(s.show(c), c.origin(s.name), err))
 		}
 	}
-	return problems
+	return append(problems, c.checkReach()...)
 }
 
 // origin tells where a setting came from.
@@ -127,6 +127,9 @@ func parseFlags(args []string) (map[string]given, []string, error) {
 				i++ // its value, surely
 			}
 			continue
+		}
+		if !hasValue && findSetting(name).alone {
+			value, hasValue = "true", true
 		}
 		if !hasValue {
 			if i+1 == len(args) || strings.HasPrefix(args[i+1], "--") {

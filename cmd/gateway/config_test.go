@@ -41,7 +41,8 @@ func TestLoad_NothingGiven_Defaults(t *testing.T) {
 		Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9090", DefaultBackends: []store.Share{{Name: "ndb", Weight: 1}},
 		NDBConnectstring: "127.0.0.1:1186", NDBDatabase: "ndbtest", NDBMaxTransactions: 64,
 		SQLDSNs: []string{"root@tcp(127.0.0.1:3306)/ndbtest"}, SQLMaxOpenConns: 64,
-		RequestTimeout: 10 * time.Second, KeyLifetime: 24 * time.Hour, LogLevel: slog.LevelInfo,
+		RequestTimeout: 10 * time.Second, KeyLifetime: 24 * time.Hour,
+		MaxConnections: 16384, MaxStreams: 8, MaxItems: 100_000, MaxComparisons: 32, LogLevel: slog.LevelInfo,
 		origins: map[string]string{},
 	}
 	if !reflect.DeepEqual(cfg, want) {
@@ -72,7 +73,8 @@ func TestLoad_EverySettingFromEverySource(t *testing.T) {
 		"listen": ":1", "admin-listen": "localhost:2", "default-backend": "ndb=90,sql=10",
 		"ndb-connectstring": "nodeid=5,mgm1:1186,mgm2", "ndb-database": "other", "ndb-nodeids": "53,54",
 		"ndb-max-transactions": "7", "sql-dsn": "a:b@tcp(h:1)/d c@unix(/run/mysqld.sock)/e", "sql-max-open-conns": "8",
-		"request-timeout": "250ms", "idempotency-lifetime": "1h30m0s", "log-level": "warn",
+		"request-timeout": "250ms", "idempotency-lifetime": "1h30m0s", "rate-limit": "100", "rate-burst": "250", "trusted-proxies": "10.0.0.0/8,::1/128",
+		"max-in-flight": "9", "max-connections": "10", "max-streams": "11", "max-items": "12000", "max-comparisons": "13", "log-level": "warn",
 	}
 	var args []string
 	env, yaml := map[string]string{}, ""
@@ -169,6 +171,9 @@ func TestLoad_Refusals(t *testing.T) {
 		{"connections", []string{"--sql-max-open-conns=many"}, nil, "", []string{`sql-max-open-conns "many"`}},
 		{"timeout without unit", []string{"--request-timeout=10"}, nil, "", []string{`request-timeout "10" (flag --request-timeout): expected a duration`}},
 		{"lifetime of keys", []string{"--idempotency-lifetime=999ms"}, nil, "", []string{`idempotency-lifetime "999ms" (flag --idempotency-lifetime): expected a duration from 1s to 720h0m0s`}},
+		{"trusted proxy", []string{"--trusted-proxies=10.0.0.0/8,proxy"}, nil, "", []string{`trusted-proxies "10.0.0.0/8,proxy" (flag --trusted-proxies): expected networks`}},
+		{"rate", []string{"--rate-limit=-1"}, nil, "", []string{`rate-limit "-1" (flag --rate-limit): expected a whole number from 0 to 1000000`}},
+		{"items", []string{"--max-items=999"}, nil, "", []string{`max-items "999" (flag --max-items): expected a whole number from 1000 to 10000000`}},
 		{"timeout zero", []string{"--request-timeout=0s"}, nil, "", []string{`request-timeout "0s"`}},
 		{"log level", []string{"--log-level=loud"}, nil, "", []string{`log-level "loud" (flag --log-level): expected debug, info, warn or error`}},
 

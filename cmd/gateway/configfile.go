@@ -145,7 +145,7 @@ func yamlTypeName(node *yaml.Node) string {
 		return "a whole number"
 	case node.Tag == "!!float":
 		return "a number"
-	case node.Tag == "!!bool":
+	case node.Tag == yamlBool:
 		return "true or false"
 	default:
 		return "of another type"

@@ -18,7 +18,7 @@ func defaultBackend() setting {
 	return setting{
 		name: "default-backend", fallback: ndbName, help: "for requests that choose none; or ndb=90,sql=10",
 		want: "a backend that is switched on, or several with weights, such as ndb=90,sql=10",
-		list: ",", types: []string{yamlText},
+		list: ",", types: []string{yamlText}, words: []string{ndbName, sqlName},
 		parse: func(c *Config, value string) (err error) {
 			c.DefaultBackends, err = parseShares(value)
 			return err

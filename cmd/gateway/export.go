@@ -30,7 +30,7 @@ func newExporting(p process) *exporting {
 
 func (e *exporting) options() []option {
 	return append(e.transfer.options(),
-		word("filter", "only rows that match, as in 'city = \"Oslo\"' [all]", &e.filter))
+		word("filter", "only rows that match: an expression as in filter= of the API,\n                  such as 'city = \"Oslo\" AND department = 2' [all]", &e.filter))
 }
 
 func exportUsage() string {
@@ -41,7 +41,10 @@ JSON object on each line and a last line that says that all is there, or CSV.
 A FILE that ends with .gz or .zst is compressed, and - is standard output.
 
 ` + optionsUsage(newExporting(process{}).options()) + `
-FILE is there once all of it is; until then it has the name FILE.part.
+FILE is there once all of it is; until then it has the name FILE.part. Where an
+export is cut off, FILE.part stays with what came; the next one replaces it.
+Filters: the README, or /docs of the gateway. The API's city=Oslo is --filter
+'city = "Oslo"' here; several such conditions have AND between them.
 Exit codes: 0 all rows are there, 1 not, 2 wrong command line.
 `
 }
@@ -57,54 +60,66 @@ func exportFile(ctx context.Context, args []string, p process) error {
 	if err == nil {
 		err = e.takeFile("export", rest)
 	}
+	if err == nil {
+		err = e.takeKey(p.getenv)
+	}
 	if err != nil {
 		return err
 	}
+	rows, err := e.export(ctx)
+	e.progress.clear()
+	if err != nil {
+		return fmt.Errorf("export %s: %w", e.file, err)
+	}
+	if e.file != standardStream {
+		_, err = fmt.Fprintf(p.stdout, "%s rows, %s\n", rows, size(e.got))
+	}
+	return err
+}
+
+// export asks for the rows, writes them, and returns how many there are. There is no
+// file before an answer has begun, so that one which is refused leaves none and takes
+// none away.
+func (e *exporting) export(ctx context.Context) (rows string, err error) {
+	answer, err := e.ask(ctx)
+	if err != nil {
+		return "", orInterrupted(ctx, err)
+	}
+	defer answer.Body.Close() // only read: its error tells nothing
 	if e.file == standardStream {
-		rows, err := e.receive(ctx, p.stdout)
-		return e.conclude(rows, err)
+		rows, err = e.receive(answer, e.p.stdout)
+		return rows, orInterrupted(ctx, err)
 	}
 	part := e.file + ".part"
 	file, err := os.Create(part)
 	if err != nil {
-		return err
+		return "", err
 	}
-	rows, err := e.receive(ctx, file)
+	rows, err = e.receive(answer, file)
 	if err == nil {
 		err = file.Sync()
 	}
 	err = errors.Join(err, file.Close())
 	switch {
 	case err == nil:
-		err = os.Rename(part, e.file)
+		return rows, os.Rename(part, e.file)
 	case e.got == 0:
-		err = errors.Join(err, os.Remove(part))
+		return "", errors.Join(orInterrupted(ctx, err), os.Remove(part))
+	default:
+		return "", fmt.Errorf("%w\nonly the rows that came until then are in %s; the next export to %s replaces it", orInterrupted(ctx, err), part, e.file)
 	}
-	return e.conclude(rows, err)
 }
 
-func (e *exporting) conclude(rows string, err error) error {
-	e.progress.clear()
-	switch {
-	case err != nil && e.file != standardStream && e.got > 0:
-		return fmt.Errorf("export %s: %w\nwhat came until then is in %s.part", e.file, err, e.file)
-	case err != nil:
-		return fmt.Errorf("export %s: %w", e.file, err)
-	case e.file != standardStream:
-		_, err = fmt.Fprintf(e.p.stdout, "%s rows, %s\n", rows, size(e.got))
-	}
-	return err
-}
-
-// receive writes the answer, and returns how many rows it has.
-func (e *exporting) receive(ctx context.Context, w io.Writer) (rows string, err error) {
+// ask sends the request, and returns an answer that has begun. Its body must be
+// closed.
+func (e *exporting) ask(ctx context.Context) (*http.Response, error) {
 	query := url.Values{}
 	if e.filter != "" {
 		query.Set("filter", e.filter)
 	}
 	r, err := e.request(ctx, http.MethodGet, "/v1/employees:export", query, nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	encoding := e.encoding()
 	r.Header.Set("Accept", e.mediaType())
@@ -114,12 +129,16 @@ func (e *exporting) receive(ctx context.Context, w io.Writer) (rows string, err 
 	}
 	answer, err := e.send(r)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer answer.Body.Close() // only read: its error tells nothing
 	if got := answer.Header.Get("Content-Encoding"); got != encoding {
-		return "", fmt.Errorf("the answer is compressed as %q, not %q as was asked", got, encoding)
+		return nil, errors.Join(fmt.Errorf("the answer is compressed as %q, not %q as was asked", got, encoding), answer.Body.Close())
 	}
+	return answer, nil
+}
+
+// receive writes the answer, and returns how many rows it has.
+func (e *exporting) receive(answer *http.Response, w io.Writer) (rows string, err error) {
 	if _, err := io.Copy(io.MultiWriter(w, shown{e}), answer.Body); err != nil {
 		return "", e.explain(withoutURL(err))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,17 +35,20 @@ type importing struct {
 
 func newImporting(p process) *importing {
 	return &importing{
-		transfer: transfer{target: defaultTarget}, onConflict: "fail", onError: "stop",
+		transfer: transfer{target: defaultTarget}, onConflict: onConflictFail, onError: "stop",
 		p: p, progress: newProgress(p.stderr),
 	}
 }
 
-const defaultTarget = "http://127.0.0.1:8080"
+const (
+	defaultTarget  = "http://127.0.0.1:8080"
+	onConflictFail = "fail"
+)
 
 func (m *importing) options() []option {
 	return append(m.transfer.options(),
-		choice("on-conflict", "rows whose id exists: fail, skip or replace [fail]", &m.onConflict, "fail", "skip", "replace"),
-		choice("on-error", "after a wrong line: stop or continue [stop]", &m.onError, "stop", "continue"),
+		choice("on-conflict", "rows whose id exists: fail, skip or replace [fail]", &m.onConflict, onConflictFail, "skip", "replace"),
+		choice("on-error", "at a wrong line: stop or continue [stop]", &m.onError, "stop", "continue"),
 		option{
 			name: "max-errors", help: "wrong lines after which it stops all the same [1000]", want: "a whole number from 1 on",
 			set: func(text string) error {
@@ -67,10 +71,11 @@ CSV whose first line names the columns. FILE may end with .gz or .zst, and - is
 standard input. Every row must have an id.
 
 ` + optionsUsage(newImporting(process{}).options()) + `
-Wrong lines are named on standard error. An import that ended early, for any
-reason, can be run again with --on-conflict=skip, which passes over the rows
-that are stored already. Exit codes: 0 every row is stored or skipped, 1 not,
-2 wrong command line.
+Wrong lines are named on standard error. The first one ends the import, unless
+--on-error=continue is given; what was stored before stays stored: mend the line
+that is named, and run the import again with --on-conflict=skip, which passes
+over the rows that are stored already. So can any import that ended early.
+Exit codes: 0 every row is stored or skipped, 1 not, 2 wrong command line.
 `
 }
 
@@ -85,6 +90,9 @@ func importFile(ctx context.Context, args []string, p process) error {
 	if err == nil {
 		err = m.takeFile("import", rest)
 	}
+	if err == nil {
+		err = m.takeKey(p.getenv)
+	}
 	if err == nil && m.maxErrors != "" && m.onError != "continue" {
 		err = usageError("flag --max-errors needs --on-error=continue")
 	}
@@ -98,8 +106,11 @@ func importFile(ctx context.Context, args []string, p process) error {
 	defer file.Close() // only read: its error tells nothing
 	ended, err := m.send(ctx, file)
 	m.progress.clear()
+	if _, refused := errors.AsType[refusedError](err); refused {
+		return fmt.Errorf("import %s: %w", m.file, err)
+	}
 	if err != nil {
-		return fmt.Errorf("import %s: %w%s", m.file, err, m.again())
+		return fmt.Errorf("import %s: %w\n%s", m.file, orInterrupted(ctx, err), m.again())
 	}
 	return m.conclude(ended)
 }
@@ -113,7 +124,12 @@ func (m *importing) open(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+	switch info, err := file.Stat(); {
+	case err != nil:
+		return nil, errors.Join(err, file.Close())
+	case info.IsDir():
+		return nil, errors.Join(fmt.Errorf("import %s: is a directory", m.file), file.Close())
+	case info.Mode().IsRegular():
 		m.size = info.Size()
 	}
 	return file, nil
@@ -218,11 +234,7 @@ func (m *importing) conclude(end importLine) error {
 		fmt.Fprintf(m.p.stderr, "%d more wrong lines are not listed\n", end.Unlisted)
 	}
 	if !end.Complete {
-		where := ""
-		if end.Line > 0 {
-			where = fmt.Sprintf(" at line %d", end.Line)
-		}
-		fmt.Fprintf(m.p.stderr, "import %s ended early%s: %s%s\n", m.file, where, end.Error, m.again())
+		fmt.Fprintln(m.p.stderr, m.endedEarly(end))
 		return errImportFailed
 	}
 	if end.Failed+end.Unknown > 0 {
@@ -231,10 +243,43 @@ func (m *importing) conclude(end importLine) error {
 	return nil
 }
 
+// Codes of problems after which there is something special to do.
+const (
+	codeAlreadyExists = "already_exists"
+	codeTooManyErrors = "too_many_errors"
+	codeNotDurableYet = "not_durable_yet"
+)
+
+// endedEarly says why an import has ended before its last line, and what to do.
+func (m *importing) endedEarly(end importLine) string {
+	why := cmp.Or(end.Error, &told{Code: "unknown", Title: "The gateway does not say why"})
+	text := "import " + m.file + " ended early"
+	if end.Line > 0 {
+		text += fmt.Sprintf(" at line %d", end.Line)
+	}
+	if end.Line == 0 || why.Code == codeTooManyErrors { // else the line was named before
+		text += ": " + why.String()
+	}
+	mend := "mend the file"
+	switch {
+	case why.Code == codeNotDurableYet: // all is stored
+		return text
+	case why.Code == codeAlreadyExists && m.onConflict == onConflictFail:
+		return text + "\nrun it again with --on-conflict=skip to pass over the rows whose id exists, or --on-conflict=replace to replace them"
+	case end.Error == nil || why.mayPass():
+		return text + "\n" + m.again()
+	case why.Code == codeTooManyErrors:
+		mend = "mend the lines named above, or allow more with --max-errors"
+	case end.Line > 0:
+		mend = fmt.Sprintf("mend line %d", end.Line)
+	}
+	return fmt.Sprintf("%s; the %d rows written until then stay stored\n%s, then %s", text, end.Written, mend, m.again())
+}
+
 // again tells how to go on.
 func (m *importing) again() string {
-	if m.onConflict == "fail" {
-		return "\nrun it again with --on-conflict=skip to pass over the rows that are stored already"
+	if m.onConflict == onConflictFail {
+		return "run it again with --on-conflict=skip to pass over the rows that are stored already"
 	}
-	return "\nrun it again to go on"
+	return "run it again to go on"
 }

@@ -10,8 +10,15 @@ import (
 
 func main() {
 	os.Exit(command(untilSignal(), os.Args[1:], process{
-		getenv: os.LookupEnv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, open: openRoads,
+		getenv: os.LookupEnv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, open: openRoads, signals: hangups,
 	}))
+}
+
+// hangups is asked for by serve alone: other commands end with their terminal.
+func hangups() <-chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals
 }
 
 // untilSignal returns a context that ends with SIGINT or SIGTERM. A second one

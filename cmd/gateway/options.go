@@ -11,13 +11,15 @@ type option struct {
 	name string
 	help string
 	want string // completes "expected ..."
-	set  func(value string) error
+	// words are those that shells propose as values.
+	words []string
+	set   func(value string) error
 }
 
 // choice is an option that takes one of some words.
 func choice(name, help string, value *string, words ...string) option {
 	return option{
-		name: name, help: help, want: strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1],
+		name: name, help: help, want: strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1], words: words,
 		set: func(text string) error {
 			if !slices.Contains(words, text) {
 				return errWant

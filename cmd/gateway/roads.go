@@ -57,6 +57,14 @@ func openNDB(cfg Config, logger *slog.Logger) (*ndbapi.Store, error) {
 func openSQL(cfg Config, logger *slog.Logger, native *ndbapi.Store) (road, error) {
 	c := sqlstore.Config{
 		DSNs: cfg.SQLDSNs, MaxOpenConns: cfg.SQLMaxOpenConns, StatementTimeout: cfg.RequestTimeout, Logger: logger.With("backend", sqlName),
+		TLS: cfg.SQLTLS,
+	}
+	if cfg.SQLCA != "" {
+		var err error
+		if c.CAs, err = readCAs(cfg.SQLCA); err != nil {
+			setting := findSetting("sql-tls-ca")
+			return road{}, &ConfigError{Problems: []string{setting.problem(cfg.SQLCA, cfg.origin(setting.name), err)}}
+		}
 	}
 	if native != nil {
 		c.WaitDurable = native.WaitAllDurable

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,19 +19,7 @@ import (
 	"github.com/ndbgate/ndbgate/store"
 )
 
-// Limits of the listeners. A handler that streams for longer moves its own
-// deadlines with http.ResponseController.
 const (
-	maxHeaderBytes    = 32 << 10
-	idleTimeout       = 2 * time.Minute // longer than the usual minute of load balancers
-	readHeaderTimeout = 5 * time.Second
-
-	// bodyGrace is how long after the deadline of a request its body may still
-	// come. It is not zero: net/http takes the end of the read timeout for the
-	// client leaving, and would cancel requests that wait for the database.
-	bodyGrace = 2 * time.Second
-	// answerGrace is left to write an answer once all of that is over.
-	answerGrace = 5 * time.Second
 	// drainGrace is how much longer than one request a shutdown may take: more
 	// than the 5 s that net/http gives a new connection for its first request.
 	drainGrace = 6 * time.Second
@@ -43,9 +32,15 @@ const (
 // have ended. It returns an error where the gateway could not serve, or where
 // requests had to be cut off.
 func run(ctx context.Context, cfg Config, p process) error {
-	logger := slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: cfg.LogLevel}))
+	level := new(slog.LevelVar)
+	level.Set(cfg.LogLevel)
+	logger := slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: level}))
 	logger.Info("starting", "version", thisBuild().version, "settings", loggedSettings(&cfg))
 
+	access, err := openGuard(&cfg, logger)
+	if err != nil {
+		return err
+	}
 	public, err := listen(ctx, &cfg, "listen", cfg.Listen)
 	if err != nil {
 		return err
@@ -62,14 +57,15 @@ func run(ctx context.Context, cfg Config, p process) error {
 		logger.Info("backend", "backend", r.name, "address", r.address)
 	}
 	backends := newRegistry(cfg, roads)
-	g := newGateway(&cfg, backends, logger)
+	g := newGateway(&cfg, backends, access, logger, level)
 	logger.Info("listening", "address", public.Addr().String(), "admin_address", admin.Addr().String())
-	sweeping, endSweeping := context.WithCancel(ctx)
-	var sweeper sync.WaitGroup
-	sweeper.Go(func() { store.SweepAnswers(sweeping, backends, logger) })
+	beside, endBeside := context.WithCancel(ctx)
+	var others sync.WaitGroup
+	others.Go(func() { store.SweepAnswers(beside, backends, logger) })
+	others.Go(func() { access.run(beside, p.hangups()) })
 	err = g.serve(ctx, public, admin)
-	endSweeping()
-	sweeper.Wait()
+	endBeside()
+	others.Wait()
 	if closeErr := backends.Close(); closeErr != nil {
 		logger.Warn("closing", "error", closeErr.Error())
 	}
@@ -92,11 +88,15 @@ func loggedSettings(cfg *Config) slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-func listen(ctx context.Context, cfg *Config, setting, address string) (net.Listener, error) {
+func listen(ctx context.Context, cfg *Config, name, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s (%s): %w\nanother program listens there: end it, or choose another address with --%s or %s",
+			name, cfg.origin(name), err, name, (&setting{name: name}).envName())
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s (%s): %w", setting, cfg.origin(setting), err)
+		return nil, fmt.Errorf("%s (%s): %w", name, cfg.origin(name), err)
 	}
 	return listener, nil
 }
@@ -104,13 +104,14 @@ func listen(ctx context.Context, cfg *Config, setting, address string) (net.List
 // gateway is the two HTTP servers of one process.
 type gateway struct {
 	public, admin *http.Server
+	connections   *countedConnections // of public
 	drainTimeout  time.Duration
 	draining      *atomic.Bool
 	endStreams    func() // called once; they end soon, with a last line that says so
 	logger        *slog.Logger
 }
 
-func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gateway {
+func newGateway(cfg *Config, backends *store.Registry, access *guard, logger *slog.Logger, level *slog.LevelVar) *gateway {
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(
 		collectors.NewGoCollector(),
@@ -120,40 +121,38 @@ func newGateway(cfg *Config, backends *store.Registry, logger *slog.Logger) *gat
 	)
 	draining := new(atomic.Bool)
 	stopping := make(chan struct{})
-	errorLog := slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
-	return &gateway{
-		public: &http.Server{
-			Handler: api.New(backends, api.Options{
-				Logger: logger, Metrics: metrics, RequestTimeout: cfg.RequestTimeout, KeyLifetime: cfg.KeyLifetime, Stopping: stopping,
-			}),
-			ReadHeaderTimeout: readHeaderTimeout,
-			ReadTimeout:       readHeaderTimeout + cfg.RequestTimeout + bodyGrace,
-			WriteTimeout:      readHeaderTimeout + cfg.RequestTimeout + bodyGrace + answerGrace,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          errorLog,
-		},
+	connections := &countedConnections{max: mostConnections(cfg, logger)}
+	connections.register(metrics)
+	public := newHTTPServer(api.New(backends, apiOptions(cfg, connections.max, api.Options{
+		Logger: logger, Metrics: metrics, Stopping: stopping, Access: access.gate, Origins: cfg.CORSOrigins,
+	})), cfg.RequestTimeout, logger)
+	public.ConnState = connections.count
+	g := &gateway{
+		public:      public,
+		connections: connections,
 		admin: &http.Server{
-			Handler:           api.NewAdmin(backends, api.AdminOptions{Gatherer: metrics, Draining: draining.Load, Logger: logger}),
+			Handler:           api.NewAdmin(backends, api.AdminOptions{Gatherer: metrics, Draining: draining.Load, Logger: logger, Level: level, Access: access.adminGate(cfg)}),
 			ReadHeaderTimeout: readHeaderTimeout, // no ReadTimeout: it would end profiles
 			WriteTimeout:      adminWriteTimeout,
 			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          errorLog,
+			MaxHeaderBytes:    api.MaxRequestHeadBytes,
+			ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 		},
 		drainTimeout: api.BatchTimeout(cfg.RequestTimeout) + drainGrace, // no request takes longer than a batch
 		draining:     draining,
 		endStreams:   func() { close(stopping) },
 		logger:       logger,
 	}
+	access.secure(cfg, g)
+	return g
 }
 
 // serve runs both servers until the context ends or one of them fails, and
 // then stops both: the public one first, so that probes see the draining.
 func (g *gateway) serve(ctx context.Context, public, admin net.Listener) error {
 	failed := make(chan error, 2)
-	go func() { failed <- serveOn(g.public, public) }() // ends with Shutdown or Close
-	go func() { failed <- serveOn(g.admin, admin) }()   // ends with Shutdown or Close
+	go func() { failed <- serveOn(g.public, g.connections.limit(public)) }() // ends with Shutdown or Close
+	go func() { failed <- serveOn(g.admin, admin) }()                        // ends with Shutdown or Close
 
 	var err error
 	running := 2
@@ -178,7 +177,11 @@ func (g *gateway) serve(ctx context.Context, public, admin net.Listener) error {
 
 // serveOn returns nil once the server was stopped.
 func serveOn(server *http.Server, listener net.Listener) error {
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	serve := server.Serve
+	if server.TLSConfig != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	}
 	return nil

@@ -78,7 +78,7 @@ func TestServe_Shutdown_RequestWithoutEndIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	roads := []road{{name: "sql", backend: &blockingStore{began: func() { close(began) }, release: release}}}
-	g := newGateway(&cfg, newRegistry(cfg, roads), slog.New(slog.DiscardHandler))
+	g := newGateway(&cfg, newRegistry(cfg, roads), &guard{}, slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	g.drainTimeout = time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	public, err := listen(ctx, &cfg, "listen", cfg.Listen)
@@ -156,7 +156,9 @@ func TestServe_BusyPort_NamesTheSetting(t *testing.T) {
 	for _, setting := range []string{"listen", "admin-listen"} {
 		args := []string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--" + setting + "=" + l.Addr().String()}
 		r := runCommand(t, opens(), args...)
-		want := fmt.Sprintf("gateway: %s (flag --%s): listen tcp %s: bind: address already in use\n", setting, setting, l.Addr())
+		want := fmt.Sprintf("gateway: %s (flag --%s): listen tcp %s: bind: address already in use\n"+
+			"another program listens there: end it, or choose another address with --%s or GATEWAY_%s\n",
+			setting, setting, l.Addr(), setting, strings.ToUpper(strings.ReplaceAll(setting, "-", "_")))
 		if r.code != exitFailure || !strings.HasSuffix(r.stderr, want) {
 			t.Errorf("got exit code %d and %q, want 1 and %q", r.code, r.stderr, want)
 		}

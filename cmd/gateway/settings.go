@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +26,18 @@ type Config struct {
 	SQLMaxOpenConns    int
 	RequestTimeout     time.Duration
 	KeyLifetime        time.Duration // of answers under idempotency keys
+	RateLimit          int           // of a client, per second; 0: none
+	RateBurst          int           // of a client, at once; 0: RateLimit
+	TrustedProxies     []netip.Prefix
+	MaxInFlight        int // requests at each road; 0: by its pool
+	MaxConnections     int
+	MaxStreams         int
+	MaxItems           int // of all batches
+	MaxComparisons     int
 	LogLevel           slog.Level
+	SlowRequest        time.Duration // from which on the access log warns
 	ConfigFile         string
+	accessConfig
 
 	origins map[string]string // where a setting came from, by its name; absent: the default
 }
@@ -50,14 +61,18 @@ const (
 // setting is one row of the table that flags, environment, file and help are
 // made of.
 type setting struct {
+	topic    string // what it is for, as in gateway help limits; empty: serve --help shows it
 	name     string
 	fallback string
 	help     string
 	want     string // completes "expected ..."
 	list     string // separator of a setting with several values, else empty
 	types    []string
-	secret   bool // the value is never shown
-	guarded  bool // a value that check refuses is not shown: it may be a user with a password
+	secret   bool     // the value is never shown
+	guarded  bool     // a value that check refuses is not shown: it may be a user with a password
+	words    []string // that shells propose as values
+	file     bool     // the value is the name of a file
+	alone    bool     // the flag without a value means true
 
 	parse func(c *Config, value string) error // an error adds to want, or is errWant
 	show  func(c *Config) string              // the value as parse takes it
@@ -71,9 +86,10 @@ var errWant = errors.New("")
 const (
 	yamlText  = "!!str"
 	yamlWhole = "!!int"
+	yamlBool  = "!!bool"
 )
 
-var settings = []setting{
+var settings = slices.Concat([]setting{
 	text("listen", "127.0.0.1:8080", "address of the API", "host:port, such as 127.0.0.1:8080 or :8080",
 		func(c *Config) *string { return &c.Listen }, func(c *Config) error { return checkListen(c.Listen) }),
 	text("admin-listen", "127.0.0.1:9090", "address of health and metrics", "host:port other than the one of listen, such as 127.0.0.1:9090",
@@ -90,9 +106,19 @@ var settings = []setting{
 		func(c *Config) *time.Duration { return &c.RequestTimeout }),
 	period("idempotency-lifetime", "24h", "how long an Idempotency-Key counts", minKeyLifetime, maxKeyLifetime,
 		func(c *Config) *time.Duration { return &c.KeyLifetime }),
+	period("slow-request", "1s", "from which on the access log warns", minRequestTimeout, maxRequestTimeout,
+		func(c *Config) *time.Duration { return &c.SlowRequest }),
+	limit("rate-limit", "0", "requests of a client per second; 0: any number", 0, maxRate, func(c *Config) *int { return &c.RateLimit }),
+	limit("rate-burst", "0", "of them at once; 0: as many as per second", 0, maxRate, func(c *Config) *int { return &c.RateBurst }),
+	trustedProxies(),
+	limit("max-in-flight", "0", "requests at a road at once; 0: 8 times its pool", 0, placesPerConn*maxPoolSize, func(c *Config) *int { return &c.MaxInFlight }),
+	limit("max-connections", "16384", "open connections; more wait", 1, maxConnections, func(c *Config) *int { return &c.MaxConnections }),
+	limit("max-streams", "8", "imports and exports at once", 1, maxPoolSize, func(c *Config) *int { return &c.MaxStreams }),
+	limit("max-items", "100000", "items of all batches at once", minItems, maxItems, func(c *Config) *int { return &c.MaxItems }),
+	limit("max-comparisons", "32", "reads that ask two roads at once", 1, maxPoolSize, func(c *Config) *int { return &c.MaxComparisons }),
 	logLevel(),
 	configFile(),
-}
+}, accessSettings())
 
 func text(name, fallback, help, want string, field func(*Config) *string, check func(*Config) error) setting {
 	return setting{
@@ -214,7 +240,7 @@ func logLevel() setting {
 	names := []string{"debug", "info", "warn", "error"}
 	return setting{
 		name: "log-level", fallback: "info", help: "log this and worse: debug, info, warn, error",
-		want: "debug, info, warn or error", types: []string{yamlText},
+		want: "debug, info, warn or error", types: []string{yamlText}, words: names,
 		parse: func(c *Config, value string) error {
 			if !slices.Contains(names, strings.ToLower(value)) {
 				return errWant
@@ -228,7 +254,7 @@ func logLevel() setting {
 // configFile has no types: it cannot be set in the file that it names.
 func configFile() setting {
 	return setting{
-		name: "config", help: "YAML file with the names above as keys", want: "a readable YAML file",
+		name: "config", help: "YAML file with the names of settings as keys", want: "a readable YAML file", file: true,
 		parse: func(c *Config, value string) error { c.ConfigFile = value; return nil },
 		show:  func(c *Config) string { return c.ConfigFile },
 	}

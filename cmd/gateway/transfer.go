@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,9 +17,16 @@ import (
 type transfer struct {
 	target  string
 	backend string
-	format  string // ndjson or csv; empty: by the name of the file
+	keyFile string
+	key     string // API key or token, which is never shown; empty: none
+	format  string // one of the constants below
 	file    string // "-" is standard input or output
 }
+
+const (
+	formatNDJSON = "ndjson"
+	formatCSV    = "csv"
+)
 
 // standardStream is the name of standard input and output.
 const standardStream = "-"
@@ -38,30 +44,76 @@ func (t *transfer) options() []option {
 				return nil
 			},
 		},
+		word("key-file", "file with the API key [the key in GATEWAY_API_KEY, if any]", &t.keyFile),
 		word("backend", "road to the rows, ndb or sql [the gateway's default]", &t.backend),
-		choice("format", "ndjson or csv [by the name of the file, else ndjson]", &t.format, "ndjson", "csv"),
+		choice("format", "ndjson or csv [by the end of FILE; ndjson where it has none]", &t.format, formatNDJSON, formatCSV),
 	}
 }
 
-// takeFile takes the one argument that is no flag.
+// maxKeyBytes is the longest key or token that a gateway takes.
+const maxKeyBytes = 8 << 10
+
+// takeKey finds the key. It comes by no flag: others on this host see those. Its
+// errors quote nothing of it.
+func (t *transfer) takeKey(getenv func(string) (string, bool)) error {
+	from := "environment GATEWAY_API_KEY"
+	t.key, _ = getenv("GATEWAY_API_KEY")
+	if t.keyFile != "" {
+		from = "flag --key-file: " + t.keyFile
+		text, err := os.ReadFile(t.keyFile)
+		if err != nil {
+			return usageError("flag --key-file: " + err.Error())
+		}
+		t.key = strings.TrimSpace(string(text))
+		if t.key == "" {
+			return usageError(from + ": expected one key or token and nothing else")
+		}
+	}
+	if len(t.key) > maxKeyBytes || strings.ContainsFunc(t.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return usageError(from + ": expected one key or token and nothing else")
+	}
+	return nil
+}
+
+// takeFile takes the one argument that is no flag, and finds out its format.
 func (t *transfer) takeFile(command string, rest []string) error {
 	if len(rest) != 1 || rest[0] == "" {
 		return usageError(fmt.Sprintf("%s takes one file, or - for a standard stream; see gateway %s --help", command, command))
 	}
 	t.file = rest[0]
+	if t.format != "" {
+		return nil
+	}
+	switch ending := t.formatEnding(); ending {
+	case ".csv":
+		t.format = formatCSV
+	case ".ndjson", ".jsonl", "":
+		t.format = formatNDJSON
+	default:
+		return usageError(fmt.Sprintf("%s: a file that ends with %s: name it .ndjson or .csv, or say what it is with --format=ndjson or --format=csv",
+			command, quoteHarmless(ending)))
+	}
 	return nil
 }
 
-// mediaType and encoding follow from the name of the file, as in staff.csv.gz.
+// formatEnding is .csv of staff.csv.gz, in lower case.
+func (t *transfer) formatEnding() string {
+	name := t.file
+	if t.encoding() != "" {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	return strings.ToLower(filepath.Ext(name))
+}
+
 func (t *transfer) mediaType() string {
-	name := strings.TrimSuffix(strings.TrimSuffix(t.file, ".gz"), ".zst")
-	if t.format == "csv" || t.format == "" && strings.EqualFold(filepath.Ext(name), ".csv") {
+	if t.format == formatCSV {
 		return "text/csv"
 	}
 	return "application/x-ndjson"
 }
 
-// encoding is empty where the file is not compressed.
+// encoding follows from the name of the file, as in staff.csv.gz; it is empty where
+// the file is not compressed.
 func (t *transfer) encoding() string {
 	switch strings.ToLower(filepath.Ext(t.file)) {
 	case ".gz":
@@ -83,14 +135,17 @@ func (t *transfer) request(ctx context.Context, method, path string, query url.V
 		return nil, err
 	}
 	r.Header.Set("User-Agent", "ndbgate/"+thisBuild().version)
+	if t.key != "" {
+		r.Header.Set("Authorization", "Bearer "+t.key)
+	}
 	if t.backend != "" {
 		r.Header.Set("X-Backend", t.backend)
 	}
 	return r, nil
 }
 
-// connectTimeout is how long a gateway may take to accept a connection.
-const connectTimeout = 10 * time.Second
+// refusalTimeout is how long an import waits for a refusal before it sends the file.
+const refusalTimeout = 10 * time.Second
 
 // send sends a request, and returns an answer that is not refused. Its body must
 // be closed.
@@ -98,59 +153,14 @@ func (t *transfer) send(r *http.Request) (*http.Response, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true  // there is but one request
 	transport.DisableCompression = true // the file says what is wanted
-	transport.ExpectContinueTimeout = connectTimeout
+	transport.ExpectContinueTimeout = refusalTimeout
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, t.unsent(err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		defer answer.Body.Close() // only read: its error tells nothing
-		return nil, refusal(answer)
+		return nil, t.refusal(answer)
 	}
 	return answer, nil
-}
-
-// withoutURL spares the message the request that the user has written.
-func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
-}
-
-// told is a problem as the gateway tells it.
-type told struct {
-	Title  string
-	Detail string
-	Code   string
-	Errors []struct {
-		Pointer, Parameter, Header, Detail string
-	}
-}
-
-func (p *told) String() string {
-	text := p.Code + ": " + p.Title
-	if len(p.Errors) == 0 && p.Detail != "" {
-		return text + ": " + p.Detail
-	}
-	for i, e := range p.Errors {
-		separator := "; "
-		if i == 0 {
-			separator = ": "
-		}
-		text += separator + strings.TrimSpace(strings.TrimPrefix(e.Pointer+e.Parameter+e.Header, "/")+" "+e.Detail)
-	}
-	return text
-}
-
-// maxRefusalBytes bounds what is read of an answer that is none of a gateway.
-const maxRefusalBytes = 64 << 10
-
-func refusal(answer *http.Response) error {
-	var p told
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusalBytes))
-	if err != nil || json.Unmarshal(text, &p) != nil || p.Code == "" {
-		return fmt.Errorf("the answer is %s, and none of a gateway", answer.Status)
-	}
-	return errors.New(p.String())
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
 	"github.com/ndbgate/ndbgate/store/memstore"
 )
@@ -55,7 +52,7 @@ func TestTransfer_OutOfOneGatewayIntoAnother(t *testing.T) {
 	r.want(t, exitOK, "3000 rows in ", "")
 	want := runClient(t, nil, "export", "-", "--target", from.public)
 	want.want(t, exitOK, `{"complete":true,"rows":3000}`, "")
-	for _, name := range []string{"staff.ndjson", "staff.csv", "staff", "staff.ndjson.gz", "staff.csv.gz", "staff.ndjson.zst", "staff.csv.zst"} {
+	for _, name := range []string{"staff.ndjson", "staff.csv", "staff", "staff.ndjson.gz", "staff.csv.gz", "staff.jsonl.zst", "STAFF.CSV.ZST"} {
 		file := filepath.Join(t.TempDir(), name)
 		r = runClient(t, nil, "export", file, "--target="+from.public)
 		r.want(t, exitOK, "3000 rows, ", "")
@@ -85,9 +82,16 @@ func TestImport_WrongLines(t *testing.T) {
 	r.want(t, exitFailure, "5 rows in ", "line 3: invalid_body: The body does not have the right form: first must be a string or null\n")
 	r.want(t, exitFailure, "2 written, 0 skipped, 3 failed, 0 unknown", "line 2: already_exists: ")
 	r = runClient(t, strings.NewReader(text), "import", "-", "--target", s.public, "--on-conflict=skip")
-	r.want(t, exitFailure, "2 skipped, 1 failed", "import - ended early at line 3: invalid_body")
-	r = runClient(t, strings.NewReader(text), "import", "-", "--target", s.public)
-	r.want(t, exitFailure, "", "run it again with --on-conflict=skip to pass over the rows that are stored already\n")
+	r.want(t, exitFailure, "2 skipped, 1 failed", "import - ended early at line 3; the 0 rows written until then stay stored\nmend line 3, then run it again to go on\n")
+	r = runClient(t, strings.NewReader(someRows(1)), "import", "-", "--target", s.public)
+	r.want(t, exitFailure, "", "import - ended early at line 1\nrun it again with --on-conflict=skip to pass over the rows whose id exists, or --on-conflict=replace to replace them\n")
+	r = runClient(t, strings.NewReader(`{"id":8}`+"\n{\n"), "import", "-", "--target", s.public)
+	r.want(t, exitFailure, "1 written", "import - ended early at line 2; the 1 rows written until then stay stored\n"+
+		"mend line 2, then run it again with --on-conflict=skip to pass over the rows that are stored already\n")
+	r = runClient(t, strings.NewReader("{\n{\n"), "import", "-", "--target", s.public, "--on-error=continue", "--max-errors=1")
+	r.want(t, exitFailure, "", "mend the lines named above, or allow more with --max-errors, then run it again")
+	r = runClient(t, strings.NewReader("id,first\n9,a\n10,\"b\n"), "import", "-", "--format=csv", "--target", s.public)
+	r.want(t, exitFailure, "1 written", "line 3: the quote that opens a field is never closed; the 1 rows written until then stay stored\nmend the file, then run it again")
 }
 
 func TestTransfer_Refused(t *testing.T) {
@@ -104,16 +108,19 @@ func TestTransfer_Refused(t *testing.T) {
 		{[]string{"import", "-", "--target", s.public}, "import -: unavailable: The backend cannot serve now: nothing was done"},
 		{[]string{"import", "-", "--target", s.public, "--backend", "x"}, "unknown_backend: There is no such backend: X-Backend must be one of: sql"},
 		{[]string{"import", "-", "--target", s.public, "--durability=disk"}, "unavailable"},
-		{[]string{"import", "-", "--target", nobody.URL}, "connection refused"},
-		{[]string{"import", "-", "--target", other.URL}, "the answer is 404 Not Found, and none of a gateway"},
+		{[]string{"import", "-", "--target", nobody.URL}, "no gateway answers at " + nobody.URL + ": connect: connection refused; start one, or name another with --target"},
+		{[]string{"import", "-", "--target", other.URL}, "is 404 Not Found, and none of a gateway; name the gateway with --target"},
 		{[]string{"import", filepath.Join(dir, "none"), "--target", s.public}, "no such file"},
+		{[]string{"import", dir, "--format=csv", "--target", s.public}, "is a directory"},
 		{[]string{"export", "-", "--target", s.public}, "export -: unavailable"},
 		{[]string{"export", filepath.Join(dir, "a.csv"), "--target", s.public}, "unavailable"},
-		{[]string{"export", filepath.Join(dir, "none", "a.csv"), "--target", s.public}, "no such file"},
 		{[]string{"export", "-", "--target", s.public, "--filter", "salary = 1"}, "invalid_parameter: A parameter is wrong: filter at character 1"},
 	} {
 		r := runClient(t, strings.NewReader(someRows(10)), c.args...)
 		r.want(t, exitFailure, "", c.want)
+		if strings.Contains(r.stderr, "run it again") {
+			t.Errorf("%v: got %q, want no advice to do the same again", c.args, r.stderr)
+		}
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 0 {
 		t.Errorf("got %v, %v, want no file of what was refused", left, err)
@@ -134,104 +141,14 @@ func TestTransfer_WrongCommandLines(t *testing.T) {
 		{[]string{"export", "a", "--target=localhost"}, "expected http://host:port"},
 		{[]string{"export", "a", "--target=http://u:" + password + "@h"}, "expected http://host:port"},
 		{[]string{"export", "a", "--format"}, "its value is missing"},
+		{[]string{"export", "a.xlsx"}, `a file that ends with ".xlsx": name it .ndjson or .csv, or say what it is with --format=ndjson`},
+		{[]string{"import", "a.json.gz"}, `a file that ends with ".json"`},
 	} {
 		r := runClient(t, strings.NewReader(""), c.args...)
 		r.want(t, exitUsage, "", c.want)
 		if strings.Contains(r.stderr, password) {
 			t.Errorf("%v: the password is on stderr", c.args)
 		}
-	}
-}
-
-// pagesOf gives so many pages and then fails.
-type pagesOf struct {
-	memstore.Store
-	pages int
-	last  int64 // ID
-}
-
-func (p *pagesOf) List(_ context.Context, q models.EmployeeQuery) (models.EmployeePage, error) {
-	if p.pages--; p.pages < 0 {
-		return models.EmployeePage{}, errors.New("broken")
-	}
-	page := models.EmployeePage{Employees: make([]models.Employee, q.Limit)}
-	for i := range page.Employees {
-		p.last++
-		page.Employees[i] = models.Employee{ID: p.last, Department: 1}
-	}
-	page.Next = models.Cursor{p.last}
-	return page, nil
-}
-
-func TestExport_ThatIsCutOff_LeavesOnlyAPart(t *testing.T) {
-	for name, want := range map[string]string{
-		"a.ndjson": "internal: The gateway failed", "a.csv": "the answer ended early", "a.ndjson.zst": "the answer ended early",
-	} {
-		s := serveRows(t, &pagesOf{pages: 2})
-		file := filepath.Join(t.TempDir(), name)
-		r := runClient(t, nil, "export", file, "--target", s.public)
-		r.want(t, exitFailure, "", want)
-		r.want(t, exitFailure, "", "what came until then is in "+file+".part")
-		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: got %v, want that it is not there", name, err)
-		}
-	}
-}
-
-// tellingStore tells when rows are stored.
-type tellingStore struct {
-	memstore.Store
-	stored chan int
-}
-
-func (s *tellingStore) CreateEach(ctx context.Context, employees []models.Employee) []store.ItemResult {
-	results := s.Store.CreateEach(ctx, employees)
-	s.stored <- len(employees)
-	return results
-}
-
-func TestImport_GatewayStops_SaysHowToGoOn(t *testing.T) {
-	rows := &tellingStore{stored: make(chan int, 100)}
-	s := serveRows(t, rows)
-	from, to := io.Pipe()
-	defer to.Close()
-	ended := make(chan result, 1)
-	go func() { ended <- runClient(t, from, "import", "-", "--target", s.public) }() // ends with the gateway
-	if _, err := io.WriteString(to, someRows(10)); err != nil {
-		t.Fatal(err)
-	}
-	for n := 0; n < 10; {
-		n += <-rows.stored
-	}
-	s.stop()
-	r := <-ended
-	r.want(t, exitFailure, "10 written", "stopping: The gateway is stopping")
-	r.want(t, exitFailure, "", "--on-conflict=skip")
-	if got := s.exitCode(t); got != exitOK {
-		t.Errorf("exit code of the gateway: got %d", got)
-	}
-}
-
-func TestImport_Interrupted_SaysHowToGoOn(t *testing.T) {
-	rows := &tellingStore{stored: make(chan int, 100)}
-	s := serveRows(t, rows)
-	from, to := io.Pipe()
-	defer to.Close()
-	ctx, interrupt := context.WithCancel(t.Context())
-	var stdout, stderr bytes.Buffer
-	code := make(chan int, 1)
-	go func() { // ends with interrupt
-		code <- command(ctx, []string{"import", "-", "--target", s.public}, process{
-			getenv: lookup(nil), stdin: from, stdout: &stdout, stderr: &stderr, open: func(Config, *slog.Logger) ([]road, error) { return nil, nil },
-		})
-	}()
-	if _, err := io.WriteString(to, someRows(10)); err != nil {
-		t.Fatal(err)
-	}
-	<-rows.stored
-	interrupt()
-	if got := <-code; got != exitFailure || !strings.Contains(stderr.String(), "context canceled\nrun it again with --on-conflict=skip") {
-		t.Errorf("got exit code %d and %q", got, stderr.String())
 	}
 }
 
