@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ndbgate/ndbgate/store"
 )
@@ -139,7 +140,8 @@ func (x *exchange) problem(p *problem) {
 	for name, value := range p.headers {
 		h.Set(name, value)
 	}
-	body, err := json.Marshal(p)
+	// A name that a client made up may be no UTF-8.
+	body, err := json.Marshal(p, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic("api: a problem that cannot be encoded: " + err.Error())
 	}

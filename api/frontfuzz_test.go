@@ -164,6 +164,10 @@ func (f *front) feed(t *testing.T, raw []byte) {
 	out := bytes.Clone(c.out.Bytes())
 	c.mu.Unlock()
 
+	log := f.log.take()
+	if strings.Contains(log, `"msg":"panic"`) {
+		t.Fatalf("log: %s", log)
+	}
 	answers := bufio.NewReader(bytes.NewReader(out))
 	for i := 0; ; i++ {
 		if _, err := answers.Peek(1); err == io.EOF {
@@ -178,10 +182,7 @@ func (f *front) feed(t *testing.T, raw []byte) {
 		if err != nil {
 			t.Fatalf("answer %d: %v in %q", i, err, out)
 		}
-		checkFed(t, &contract, call, answer, body)
-	}
-	if log := f.log.take(); strings.Contains(log, `"msg":"panic"`) {
-		t.Fatalf("log: %s", log)
+		checkFed(t, &contract, call, answer, body, log)
 	}
 }
 
@@ -199,7 +200,7 @@ func nextAnswer(t *testing.T, answers *bufio.Reader, method string, out []byte) 
 }
 
 // checkFed checks one answer by the contract.
-func checkFed(t *testing.T, c *contract, call fedCall, answer *http.Response, body []byte) {
+func checkFed(t *testing.T, c *contract, call fedCall, answer *http.Response, body []byte, log string) {
 	status := answer.StatusCode
 	switch {
 	case call.method == "":
@@ -209,7 +210,7 @@ func checkFed(t *testing.T, c *contract, call fedCall, answer *http.Response, bo
 		}
 		return
 	case status == http.StatusInternalServerError:
-		t.Fatalf("%v: got %d %s", call, status, body)
+		t.Fatalf("%v: got %d %s; log %s", call, status, body, log)
 	case strings.HasPrefix(call.route, "/docs") || call.route == "/":
 		if status >= 500 {
 			t.Fatalf("%v: got %d %s", call, status, body)
@@ -307,6 +308,7 @@ func FuzzFrontBytes(f *testing.F) {
 		"POST /v1/employees:import?on_conflict=skip&on_error=continue HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: 17\r\n\r\nid,first\n3,a\n4,b\n",
 		"GET /v1/employees:export?summary=true HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\nAccept-Encoding: gzip\r\n\r\n",
 		"BREW /v1/employees/%31 HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\r\n\r\n",
+		"GET /v1/employees?%ff=1 HTTP/1.1\r\nHost: x\r\n\r\n",
 		"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET http://y/v1/cluster HTTP/1.1\r\nHost: x\r\n\r\n", "\r\n\r\n",
 	} {
 		f.Add([]byte(raw))

@@ -84,13 +84,13 @@ func Compare(older, newer *Report, anyway bool) (*Comparison, error) {
 		}
 	}
 	if len(c.Changes) == 0 {
-		return nil, fmt.Errorf("%w: %s", errNothingInCommon, strings.Join(c.Notes, "; "))
+		return nil, errNothingInCommon
 	}
 	c.Notes = append(c.Notes, failureNotes(older, newer)...)
 	return c, nil
 }
 
-var errNothingInCommon = errors.New("the reports have no whole cell in common")
+var errNothingInCommon = errors.New("the reports have no whole cell in common: other operations, roads, threads or rates")
 
 // failureNotes tells where operations failed or were never sent: throughput and
 // latency are of the others.

@@ -59,8 +59,8 @@ func TestCommand_Unusable(t *testing.T) {
 		want string
 	}{
 		{nil, "a command is missing"},
-		{[]string{"sevre"}, `argument "sevre": expected serve, check, import, export, completion or version; did you mean serve?`},
-		{[]string{"--listen=:1", "serve"}, `argument number 1: expected serve, check, import, export, completion or version`},
+		{[]string{"sevre"}, `argument "sevre": expected serve, check, import, export, keys, completion or version; did you mean serve?`},
+		{[]string{"--listen=:1", "serve"}, `argument number 1: expected serve, check, import, export, keys, completion or version`},
 		{[]string{"root:" + password + "@tcp(h:1)/d"}, "argument number 1"},
 		{[]string{"serve", "now"}, `argument "now": expected a flag`},
 		{[]string{"serve", "--listn=:1"}, `did you mean --listen?`},

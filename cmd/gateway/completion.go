@@ -43,6 +43,8 @@ func commandLine() *completion.Program {
 			command.Flags, command.Files = optionFlags(newImporting(process{}).options()), true
 		case "export":
 			command.Flags, command.Files = optionFlags(newExporting(process{}).options()), true
+		case "keys":
+			command.Words = []string{"new", "check"}
 		case "completion":
 			command.Words = completion.Shells()
 		case "help":

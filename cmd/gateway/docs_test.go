@@ -14,7 +14,11 @@ func TestDocs_Settings(t *testing.T) {
 	var b strings.Builder
 	writeSettingsTable(&b, "General", "")
 	for _, topic := range topics() {
-		writeSettingsTable(&b, strings.ToUpper(topic[:1])+topic[1:], topic)
+		title := strings.ToUpper(topic[:1]) + topic[1:]
+		if topic == tlsTopic {
+			title = "TLS"
+		}
+		writeSettingsTable(&b, title, topic)
 	}
 	docstest.Part(t, 2, "configuration.md", "settings", b.String())
 }
@@ -43,7 +47,7 @@ func writeSettingsTable(b *strings.Builder, title, topic string) {
 
 func TestDocs_CommandLine(t *testing.T) {
 	var b strings.Builder
-	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"check", "--help"}, {"import", "--help"}, {"export", "--help"}, {"completion", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"check", "--help"}, {"import", "--help"}, {"export", "--help"}, {"keys", "--help"}, {"completion", "--help"}, {"help", "settings"}} {
 		r := runCommand(t, nil, args...)
 		fmt.Fprintf(&b, "```text\n$ gateway %s\n%s```\n\n", strings.Join(args, " "), r.stdout)
 	}

@@ -15,6 +15,7 @@ const keysUsage = `Usage: gateway keys new --name NAME --scopes SCOPES [--expire
 
 new makes an API key. Its line for the file of --api-keys goes to standard
 output; the key itself to standard error, this once: only its hash is kept.
+Callers send it as Authorization: Bearer KEY.
 
   --name     who gets the key; several keys may have the same name
   --scopes   read, write and admin, or some of them: read,write
@@ -75,7 +76,7 @@ func newKey(args []string, p process) error {
 	if _, err := fmt.Fprintln(p.stdout, key.String()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stderr, "The key, shown this once; callers send Authorization: Bearer and this:\n%s\n", secret)
+	_, err = fmt.Fprintln(p.stderr, secret)
 	return err
 }
 

@@ -82,6 +82,9 @@ type setting struct {
 // errWant says no more than what the setting wants.
 var errWant = errors.New("")
 
+// moreTopic is the topic of settings that are seldom changed and of no other.
+const moreTopic = "requests"
+
 // Types of YAML values.
 const (
 	yamlText  = "!!str"
@@ -104,10 +107,10 @@ var settings = slices.Concat([]setting{
 	number("sql-max-open-conns", "64", "most connections to each SQL node", func(c *Config) *int { return &c.SQLMaxOpenConns }),
 	period("request-timeout", "10s", "longest time of one request", minRequestTimeout, maxRequestTimeout,
 		func(c *Config) *time.Duration { return &c.RequestTimeout }),
-	period("idempotency-lifetime", "24h", "how long an Idempotency-Key counts", minKeyLifetime, maxKeyLifetime,
-		func(c *Config) *time.Duration { return &c.KeyLifetime }),
-	period("slow-request", "1s", "from which on the access log warns", minRequestTimeout, maxRequestTimeout,
-		func(c *Config) *time.Duration { return &c.SlowRequest }),
+	ofTopic(moreTopic, period("idempotency-lifetime", "24h", "how long an Idempotency-Key counts", minKeyLifetime, maxKeyLifetime,
+		func(c *Config) *time.Duration { return &c.KeyLifetime })),
+	ofTopic(moreTopic, period("slow-request", "1s", "from which on the access log warns", minRequestTimeout, maxRequestTimeout,
+		func(c *Config) *time.Duration { return &c.SlowRequest })),
 	limit("rate-limit", "0", "requests of a client per second; 0: any number", 0, maxRate, func(c *Config) *int { return &c.RateLimit }),
 	limit("rate-burst", "0", "of them at once; 0: as many as per second", 0, maxRate, func(c *Config) *int { return &c.RateBurst }),
 	trustedProxies(),

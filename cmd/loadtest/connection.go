@@ -142,15 +142,19 @@ const maxKeyBytes = 8 << 10
 
 // readKey reads the file of the key. Its errors quote nothing of it.
 func (c *connection) readKey() error {
-	if c.keyFile == "" {
-		return nil
+	from := "LOADTEST_API_KEY"
+	if c.keyFile != "" {
+		from = "--key-file " + c.keyFile
+		text, err := os.ReadFile(c.keyFile)
+		if err != nil {
+			return badUsage("--key-file: %v", err)
+		}
+		if c.key = strings.TrimSpace(string(text)); c.key == "" {
+			return badUsage("%s: it is empty", from)
+		}
 	}
-	text, err := os.ReadFile(c.keyFile)
-	if err != nil {
-		return badUsage("--key-file: %v", err)
-	}
-	if c.key = strings.TrimSpace(string(text)); c.key == "" || len(c.key) > maxKeyBytes || strings.ContainsFunc(c.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return badUsage("--key-file %s: want one key or token and nothing else", c.keyFile)
+	if len(c.key) > maxKeyBytes || strings.ContainsFunc(c.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return badUsage("%s: want one key or token and nothing else", from)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func newOutput(dir string) (*output, error) {
 	}
 	f, err := os.OpenFile(filepath.Join(o.dir, reportFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("--out: %s has a %s already: name another directory, or move it away", o.dir, reportFile)
+		return nil, taken(filepath.Join(o.dir, reportFile))
 	}
 	if err == nil {
 		_, err = f.Write(make([]byte, 64<<10))
@@ -56,6 +56,14 @@ func newOutput(dir string) (*output, error) {
 		return nil, fmt.Errorf("--out: no report can be written there: %w", errors.Join(err, o.abandon()))
 	}
 	return o, nil
+}
+
+// taken is the error of a report that is there.
+func taken(name string) error {
+	if info, err := os.Stat(name); err == nil && info.Size() == 0 {
+		return fmt.Errorf("--out: %s is empty: another run will write it, or was killed; remove it then, or name another directory", name)
+	}
+	return fmt.Errorf("--out: there is a %s already: name another directory, or move it away", name)
 }
 
 // resultsDir has the reports of runs without --out.

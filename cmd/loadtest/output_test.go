@@ -18,7 +18,7 @@ func TestOutput_DirectoryHasAReport_IsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := do(t.Context(), args...)
-	if got.exit != exitFailure || !strings.Contains(got.stderr, "has a report.json already: name another directory, or move it away") {
+	if got.exit != exitFailure || !strings.Contains(got.stderr, "report.json already: name another directory, or move it away") {
 		t.Errorf("got exit %d: %s", got.exit, got.stderr)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, reportFile)); err != nil || string(after) != string(before) {
@@ -41,8 +41,8 @@ func TestOutput_RunsAtTheSameTime_HaveDirectoriesOfTheirOwn(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("got directories %v, want five", seen)
 	}
-	if _, err := newOutput(all[0].dir); err == nil {
-		t.Error("the directory of a run that goes on was given to another one")
+	if _, err := newOutput(all[0].dir); err == nil || !strings.Contains(err.Error(), "is empty: another run will write it, or was killed") {
+		t.Errorf("got %v for the directory of a run that goes on", err)
 	}
 	for _, o := range all {
 		if err := o.abandon(); err != nil {

@@ -104,8 +104,9 @@ func (l *load) draw(row *row, random *rand.Rand) *history.Op {
 	return o
 }
 
-// do carries an operation out and adds it to the history.
-func (l *load) do(row *row, o *history.Op, gateway string, minimal bool) {
+// do carries an operation out, and adds it to the history unless it was surely not
+// done.
+func (l *load) do(row *row, o *history.Op, gateway string, minimal bool) (added bool) {
 	r := request(row, o, gateway, minimal)
 	o.Call = time.Since(l.begun)
 	a := l.send(r)
@@ -116,7 +117,7 @@ func (l *load) do(row *row, o *history.Op, gateway string, minimal bool) {
 	}
 	if f.notDone {
 		l.refused.Add(1)
-		return
+		return false
 	}
 	o.Outcome, o.Saw = f.outcome, f.saw
 	l.count[o.Outcome].Add(1)
@@ -130,6 +131,7 @@ func (l *load) do(row *row, o *history.Op, gateway string, minimal bool) {
 		}
 	}
 	l.rows.add(row, o)
+	return true
 }
 
 // request is the operation in HTTP.

@@ -42,7 +42,7 @@ func TestWrite_EveryOperationHasItsCharts(t *testing.T) {
 	}
 	for _, want := range []string{
 		">knee<", "ndb does 1.82× what sql does at 64 threads", "ndb, find first",
-		"12 operations failed", "row 7 is not there", "kill node 3", "ndb, find first / sql", "Processor time of each process", ">data node 3</th>", ">ops per CPU s</th>", "commit 0123456789abcdef", "Some Processor",
+		"12 operations failed", "row 7 is not there", "kill node 3", "ndb, find first / sql", "Processor time of each process", ">data node 3</th>", ">ops/CPU s</th>", "commit 0123456789abcdef", "Some Processor",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)

@@ -127,7 +127,7 @@ func (v *view) maximaGrid() grid {
 func (v *view) linesGrid() grid {
 	g := grid{
 		Caption: "With " + threadsText(v.threads[0]),
-		Head:    []string{"", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "late", "dropped", "database %", "host %", "ops per CPU s"},
+		Head:    []string{"", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "late", "dropped", "database %", "host %", "ops/CPU s"},
 	}
 	for _, line := range v.lines {
 		for i := range line {
@@ -245,7 +245,11 @@ func orUnknown(text string) string {
 func (v *view) cellsGrid() grid {
 	g := grid{
 		Caption: "Every cell, in the order of the run",
-		Head:    []string{"cell", "threads", "repeat", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "late", "dropped", "database %", "host %", "ops per CPU s"},
+		Head:    []string{"cell", "threads", "repeat", "ops/s", "mean ms", "p50", "p95", "p99", "p99.9", "max", "failed", "database %", "host %", "ops/CPU s"},
+	}
+	open := slices.ContainsFunc(v.report.Cells, func(c loadtest.Cell) bool { return c.Rate > 0 })
+	if open {
+		g.Head = append(g.Head, "asked/s", "late", "dropped")
 	}
 	for i := range v.report.Cells {
 		c := &v.report.Cells[i]
@@ -259,7 +263,11 @@ func (v *view) cellsGrid() grid {
 		for _, ms := range []float64{c.Latency.Mean, c.Latency.P50, c.Latency.P95, c.Latency.P99, c.Latency.P999, c.Latency.Max} {
 			row = append(row, group(ms))
 		}
-		g.Rows = append(g.Rows, append(row, strconv.FormatInt(failed, 10), strconv.FormatInt(c.Late, 10), strconv.FormatInt(c.Dropped, 10), group(s.DatabaseCPU), group(s.HostCPU), group(s.PerCPUSecond)))
+		row = append(row, strconv.FormatInt(failed, 10), group(s.DatabaseCPU), group(s.HostCPU), group(s.PerCPUSecond))
+		if open {
+			row = append(row, group(c.Rate), strconv.FormatInt(c.Late, 10), strconv.FormatInt(c.Dropped, 10))
+		}
+		g.Rows = append(g.Rows, row)
 	}
 	return g
 }

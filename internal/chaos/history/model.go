@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -104,7 +103,7 @@ func (r Reads) steps(ops []*Op) []porcupine.Operation {
 	for lane, o := range ops {
 		next := porcupine.Operation{ClientId: lane, Input: step{Op: o}, Call: int64(o.Call), Return: int64(o.Return)}
 		if o.Outcome == Unknown {
-			next.Return = math.MaxInt64
+			next.Return = int64(seenBy(o, ops)) // it has happened when somebody has seen it
 		}
 		steps = append(steps, next)
 		if r == OfEitherReplica && o.isWrite() && o.Outcome != Unknown {

@@ -17,14 +17,7 @@ func Shrink(ops []*Op, reads Reads, limit time.Duration) []*Op {
 	ops = slices.Clone(ops)
 	slices.SortFunc(ops, func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
 
-	// Every beginning of a right history is right.
-	var ends []time.Duration
-	for _, o := range ops {
-		if o.Outcome != Unknown {
-			ends = append(ends, o.Return)
-		}
-	}
-	slices.Sort(ends)
+	ends := returns(ops)
 	n := sort.Search(len(ends), func(i int) bool { return isWrong(until(ops, ends[i])) })
 	if n == len(ends) {
 		return ops // not decided often enough
@@ -52,24 +45,6 @@ func Shrink(ops []*Op, reads Reads, limit time.Duration) []*Op {
 		}
 	}
 	return ops
-}
-
-// until is what was known at a moment: of an operation that had not returned,
-// nothing.
-func until(ops []*Op, end time.Duration) []*Op {
-	var part []*Op
-	for _, o := range ops {
-		switch {
-		case o.Call > end:
-		case o.Outcome == Unknown || o.Return <= end:
-			part = append(part, o)
-		case o.isWrite():
-			open := *o
-			open.Outcome, open.Saw = Unknown, nil
-			part = append(part, &open)
-		}
-	}
-	return part
 }
 
 // Draw writes a page that shows a history and how far an order of it was found.
