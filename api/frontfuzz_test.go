@@ -60,7 +60,7 @@ func newFront(t testing.TB) *front {
 	backends.Add("sql", f.rows)
 	backends.Add("ndb", f.rows)
 	backends.Add("down", store.Unavailable{Reason: "it is down"})
-	router := New(backends, Options{Logger: slog.New(slog.NewJSONHandler(&f.log, nil)), RateLimit: 1_000_000})
+	router := New(backends, Options{Logger: slog.New(slog.NewJSONHandler(&f.log, nil)), RateLimit: 1_000_000, StreamPatience: time.Millisecond})
 	f.server = &http.Server{
 		Handler:        recordCalls(router),
 		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),

@@ -132,14 +132,13 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheck_TimeIsOver_NotDecided(t *testing.T) {
-	// Nobody can tell in a moment which of many unknown writes were done in which
-	// order, where none explains the end.
-	ops := []*Op{at(0, 1, put("start", Created))}
+	// None of many concurrent writes explains the end, in any order.
+	var ops []*Op
 	for i := range 24 {
-		ops = append(ops, at(2, 3, patch(fmt.Sprint("w", i), Unknown, nil)), at(time.Duration(4+i), time.Duration(5+i), get(fmt.Sprint("w", i))))
+		ops = append(ops, at(0, 100, patch(fmt.Sprint("w", i), Done, nil)))
 	}
-	ops = append(ops, at(100, 101, get("x")))
-	if got := Check(ops, Linearizable, time.Nanosecond); got != Undecided {
+	ops = append(ops, at(0, 1, put("a", Created)), at(200, 201, get("x")))
+	if got := Check(ops, Linearizable, 50*time.Millisecond); got != Undecided {
 		t.Errorf("got %v, want not decided", got)
 	}
 }
@@ -161,7 +160,7 @@ func TestShrink_KeepsWhatIsWrong(t *testing.T) {
 		if Check(got, Linearizable, checkLimit) != Wrong {
 			t.Errorf("%s: what is left is right: %v", test.name, got)
 		}
-		if slices.Contains(got, padded[len(padded)-1]) || slices.Contains(got, padded[0]) || slices.Contains(got, padded[2]) {
+		if slices.Contains(got, padded[len(padded)-1]) || slices.Contains(got, padded[0]) {
 			t.Errorf("%s: got %v, with what nobody needs", test.name, got)
 		}
 	}

@@ -88,11 +88,11 @@ func (s *simulation) ends(open []*Op) []*Op {
 	return open
 }
 
-const simulations = 60
+const simulations = 40
 
 func TestCheck_TrueHistories_AreRight(t *testing.T) {
 	for seed := range uint64(simulations) {
-		ops := simulate(seed, 300, 8)
+		ops := simulate(seed, 150, 6)
 		for _, reads := range []Reads{Linearizable, OfEitherReplica} {
 			if got := Check(ops, reads, checkLimit); got != Right {
 				t.Errorf("seed %d, reads %d: got %v, want right", seed, reads, got)
@@ -105,7 +105,7 @@ func TestCheck_TrueHistories_AreRight(t *testing.T) {
 // get returns a row that was gone before its call.
 func TestCheck_OneWrongAnswer_IsFound(t *testing.T) {
 	for seed := range uint64(simulations) {
-		ops := simulate(seed, 120, 8)
+		ops := simulate(seed, 60, 4)
 		get, old := staleGet(ops)
 		if get == nil {
 			continue

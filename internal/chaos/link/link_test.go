@@ -70,6 +70,17 @@ func dial(t *testing.T, l *Link) net.Conn {
 	return conn
 }
 
+// refused opens a connection that is reset, at once or in a moment.
+func refused(t *testing.T, l *Link) {
+	t.Helper()
+	conn, err := net.Dial("tcp", l.Addr())
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	hearEnd(t, conn)
+}
+
 func say(t *testing.T, conn net.Conn, text string) {
 	t.Helper()
 	if _, err := conn.Write([]byte(text)); err != nil {
@@ -123,7 +134,7 @@ func TestLink_Cut_BothEndsHearOfIt_NewConnectionsAreReset(t *testing.T) {
 	<-accepted
 	l.Set(Cut)
 	hearEnd(t, conn)
-	hearEnd(t, dial(t, l))
+	refused(t, l)
 	l.Set(Passing)
 	conn = dial(t, l)
 	say(t, conn, "b")
@@ -197,7 +208,7 @@ func TestLink_CallerLost_ServerHearsNothingUntilItPassesAgain(t *testing.T) {
 
 func TestLink_NewTarget_GetsNewConnections(t *testing.T) {
 	l := open(t, "127.0.0.1:1")
-	hearEnd(t, dial(t, l))
+	refused(t, l)
 	target, _ := echo(t)
 	l.SetTarget(target)
 	conn := dial(t, l)

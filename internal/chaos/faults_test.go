@@ -1,0 +1,189 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ndbgate/ndbgate/internal/chaos/link"
+)
+
+// fault is something that fails, and returns.
+type fault struct {
+	name        string
+	begin, end  func() error
+	least, most time.Duration // that it lasts
+}
+
+// lane is a row of faults of which one is under way at a time. Lanes run beside
+// each other, so what may never fail together is in one lane: both data nodes,
+// and the management server with either, because a data node that loses the
+// other asks an arbitrator whether it may go on.
+type lane struct {
+	name        string
+	least, most time.Duration // between two faults
+	draw        func(random *rand.Rand) fault
+}
+
+// faults keeps book of what has failed.
+type faults struct {
+	mu       sync.Mutex // guards all below
+	underWay map[string]int
+	count    map[string]int
+	broken   []error // faults that did not begin or end as they should
+	arbiter  time.Time
+}
+
+// arbiterSettles is how long the data nodes may take to agree on another
+// arbitrator. No data node is killed before.
+const arbiterSettles = 10 * time.Second
+
+// run draws faults until ctx is done, and ends the last one.
+func (f *faults) run(ctx context.Context, l lane, random *rand.Rand) {
+	for pause(ctx, between(random, l.least, l.most)) {
+		fault := l.draw(random)
+		lasts := between(random, fault.least, fault.most)
+		f.note(fault.name, 1)
+		err := fault.begin()
+		pause(ctx, lasts)
+		if endErr := fault.end(); err == nil {
+			err = endErr
+		}
+		f.note(fault.name, -1)
+		if err != nil {
+			f.mu.Lock()
+			f.broken = append(f.broken, fmt.Errorf("%s: %w", fault.name, err))
+			f.mu.Unlock()
+			return
+		}
+	}
+}
+
+// pause waits, or returns false when ctx is done.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func between(random *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(random.Int64N(int64(most-least)+1))
+}
+
+func (f *faults) note(name string, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.underWay[name] += n
+	if n > 0 {
+		f.count[name]++
+	}
+	if f.underWay[name] == 0 {
+		delete(f.underWay, name)
+	}
+}
+
+// now lists what is failing.
+func (f *faults) now() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.underWay))
+}
+
+// arbiterMoves notes that a node is gone which may have been the arbitrator.
+func (f *faults) arbiterMoves() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.arbiter = time.Now()
+}
+
+func (f *faults) arbiterWait() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return max(0, time.Until(f.arbiter.Add(arbiterSettles)))
+}
+
+// clusterLane has the data nodes and the management server.
+func (f *faults) clusterLane(ctx context.Context) lane {
+	return lane{"cluster", 2 * time.Second, 8 * time.Second, func(random *rand.Rand) fault {
+		node := dataNodes[random.IntN(len(dataNodes))]
+		switch n := random.IntN(10); {
+		case n < 5:
+			return fault{
+				name: fmt.Sprintf("data node %d is killed", node), least: time.Second, most: 8 * time.Second,
+				begin: func() error {
+					for wait := f.arbiterWait(); wait > 0; wait = f.arbiterWait() {
+						if !pause(ctx, wait) {
+							return nil // and start a node that runs
+						}
+					}
+					return killNode(node)
+				},
+				end: func() error { return startNode(node) },
+			}
+		case n < 8: // for less than the others take for a failure
+			return fault{
+				name: fmt.Sprintf("data node %d hangs", node), least: 100 * time.Millisecond, most: 3 * time.Second,
+				begin: func() error { return signalNode(node, syscall.SIGSTOP) },
+				end:   func() error { return signalNode(node, syscall.SIGCONT) },
+			}
+		default:
+			return fault{
+				name: "the management server is killed", least: time.Second, most: 6 * time.Second,
+				begin: func() error { f.arbiterMoves(); return killNode(managementServer) },
+				end:   func() error { return startNode(managementServer) },
+			}
+		}
+	}}
+}
+
+func (f *faults) sqlLane() lane {
+	return lane{"SQL nodes", 8 * time.Second, 25 * time.Second, func(random *rand.Rand) fault {
+		node := sqlNodes[random.IntN(len(sqlNodes))]
+		if random.IntN(3) == 0 {
+			return fault{
+				name: fmt.Sprintf("mysqld %d hangs", node), least: 100 * time.Millisecond, most: 6 * time.Second,
+				begin: func() error { return signalNode(node, syscall.SIGSTOP) },
+				end:   func() error { return signalNode(node, syscall.SIGCONT) },
+			}
+		}
+		return fault{
+			name: fmt.Sprintf("mysqld %d is killed", node), least: time.Second, most: 6 * time.Second,
+			begin: func() error { f.arbiterMoves(); return killNode(node) },
+			end:   func() error { return startNode(node) },
+		}
+	}}
+}
+
+func gatewayLane(gateways []*gateway) lane {
+	return lane{"gateways", 5 * time.Second, 20 * time.Second, func(random *rand.Rand) fault {
+		g := gateways[random.IntN(len(gateways))]
+		return fault{
+			name: g.name + " is killed", least: 100 * time.Millisecond, most: 4 * time.Second,
+			begin: g.kill,
+			end:   func() error { return g.start(context.Background()) },
+		}
+	}}
+}
+
+// linkLane has links of one kind, of which one at a time fails.
+func linkLane(name string, links []*link.Link) lane {
+	return lane{name, time.Second, 8 * time.Second, func(random *rand.Rand) fault {
+		l := links[random.IntN(len(links))]
+		mode := link.Modes[random.IntN(len(link.Modes))]
+		return fault{
+			name: fmt.Sprintf("%s is %v", l.Name, mode), least: 50 * time.Millisecond, most: 6 * time.Second,
+			begin: func() error { l.Set(mode); return nil },
+			end:   func() error { l.Set(link.Passing); return nil },
+		}
+	}}
+}
