@@ -1,7 +1,9 @@
 # The gateway alone, as one static binary that runs as nobody in particular.
 #
 #   docker build --build-arg VERSION=1.2.3 -t ndbgate .
-#   docker run -p 127.0.0.1:8080:8080 -e GATEWAY_LISTEN=0.0.0.0:8080 ndbgate
+#   docker run -p 127.0.0.1:8080:8080 -e GATEWAY_LISTEN=0.0.0.0:8080 -e GATEWAY_INSECURE=true ndbgate
+#
+# GATEWAY_INSECURE: who reaches the port may call, which here is this host alone.
 
 # Cross-compiles: the builder runs on the build machine's own platform.
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build

@@ -157,12 +157,7 @@ func (f *front) feed(t *testing.T, raw []byte) {
 	if err := f.rows.Create(t.Context(), ada); err != nil {
 		t.Fatal(err)
 	}
-	c := &fedConn{in: bytes.NewReader(raw), done: make(chan struct{})}
-	f.conns <- c
-	<-c.done
-	c.mu.Lock()
-	out := bytes.Clone(c.out.Bytes())
-	c.mu.Unlock()
+	c, out := f.send(raw)
 
 	log := f.log.take()
 	if strings.Contains(log, `"msg":"panic"`) {
@@ -186,6 +181,16 @@ func (f *front) feed(t *testing.T, raw []byte) {
 	}
 }
 
+// send sends raw bytes over a connection of their own, and returns all that came.
+func (f *front) send(raw []byte) (c *fedConn, out []byte) {
+	c = &fedConn{in: bytes.NewReader(raw), done: make(chan struct{})}
+	f.conns <- c
+	<-c.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c, bytes.Clone(c.out.Bytes())
+}
+
 // nextAnswer reads the next final answer.
 func nextAnswer(t *testing.T, answers *bufio.Reader, method string, out []byte) *http.Response {
 	for {
@@ -204,7 +209,8 @@ func checkFed(t *testing.T, c *contract, call fedCall, answer *http.Response, bo
 	status := answer.StatusCode
 	switch {
 	case call.method == "":
-		// The request could not be read; see TestUnreadableRequests.
+		// The request could not be read; see
+		// TestUnreadableRequests_GetAnAnswerAndNothingElse.
 		if status < 400 || status == http.StatusInternalServerError {
 			t.Fatalf("unreadable request: got %d %s", status, body)
 		}

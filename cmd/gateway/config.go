@@ -128,7 +128,7 @@ func parseFlags(args []string) (map[string]given, []string, error) {
 			}
 			continue
 		}
-		if !hasValue && findSetting(name).alone {
+		if !hasValue && findSetting(name).alone && (i+1 == len(args) || args[i+1] != "true" && args[i+1] != "false") {
 			value, hasValue = "true", true
 		}
 		if !hasValue {

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ndbgate/ndbgate/access"
 	"github.com/ndbgate/ndbgate/store"
+	"github.com/ndbgate/ndbgate/store/sqlstore"
 )
 
 // password must never be seen outside of a DSN.
@@ -41,9 +43,10 @@ func TestLoad_NothingGiven_Defaults(t *testing.T) {
 		Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9090", DefaultBackends: []store.Share{{Name: "ndb", Weight: 1}},
 		NDBConnectstring: "127.0.0.1:1186", NDBDatabase: "ndbtest", NDBMaxTransactions: 64,
 		SQLDSNs: []string{"root@tcp(127.0.0.1:3306)/ndbtest"}, SQLMaxOpenConns: 64,
-		RequestTimeout: 10 * time.Second, KeyLifetime: 24 * time.Hour,
+		RequestTimeout: 10 * time.Second, KeyLifetime: 24 * time.Hour, SlowRequest: time.Second,
 		MaxConnections: 16384, MaxStreams: 8, MaxItems: 100_000, MaxComparisons: 32, LogLevel: slog.LevelInfo,
-		origins: map[string]string{},
+		accessConfig: accessConfig{ClientScopes: access.Read | access.Write, SQLTLS: sqlstore.TLSAuto},
+		origins:      map[string]string{},
 	}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got %+v, want %+v", cfg, want)
@@ -75,6 +78,9 @@ func TestLoad_EverySettingFromEverySource(t *testing.T) {
 		"ndb-max-transactions": "7", "sql-dsn": "a:b@tcp(h:1)/d c@unix(/run/mysqld.sock)/e", "sql-max-open-conns": "8",
 		"request-timeout": "250ms", "idempotency-lifetime": "1h30m0s", "rate-limit": "100", "rate-burst": "250", "trusted-proxies": "10.0.0.0/8,::1/128",
 		"max-in-flight": "9", "max-connections": "10", "max-streams": "11", "max-items": "12000", "max-comparisons": "13", "log-level": "warn",
+		"api-keys": "/etc/keys", "jwt-jwks": "https://issuer.example/keys", "jwt-issuer": "https://issuer.example", "jwt-audience": "ndbgate",
+		"cors-origins": "https://a.example,http://b.example:1", "insecure": "true", "tls-cert": "/etc/cert.pem", "tls-key": "/etc/key.pem",
+		"tls-client-ca": "/etc/ca.pem", "tls-client-scopes": "read,admin", "sql-tls": "verify-ca", "sql-tls-ca": "/etc/sql.pem",
 	}
 	var args []string
 	env, yaml := map[string]string{}, ""
@@ -170,6 +176,22 @@ func TestLoad_Refusals(t *testing.T) {
 		{"transactions", []string{"--ndb-max-transactions=0"}, nil, "", []string{`ndb-max-transactions "0" (flag --ndb-max-transactions): expected a whole number from 1 to 10000`}},
 		{"connections", []string{"--sql-max-open-conns=many"}, nil, "", []string{`sql-max-open-conns "many"`}},
 		{"timeout without unit", []string{"--request-timeout=10"}, nil, "", []string{`request-timeout "10" (flag --request-timeout): expected a duration`}},
+		{"not on loopback", []string{"--listen=:1", "--admin-listen=10.0.0.1:2"}, nil, "", []string{
+			`listen ":1" (flag --listen): it is not on loopback, so that others could read and write all rows: set api-keys, jwt-jwks or tls-client-ca, or insecure`,
+			`admin-listen "10.0.0.1:2" (flag --admin-listen): it is not on loopback, so that others could see metrics and profiles`,
+		}},
+		{"insecure switched off again", []string{"--listen=:1", "--insecure", "false"}, map[string]string{"GATEWAY_INSECURE": "true"}, "", []string{`listen ":1" (flag --listen): it is not on loopback`}},
+		{"insecure of a wrong value", []string{"--insecure=maybe"}, nil, "", []string{`insecure "maybe" (flag --insecure): expected true or false`}},
+		{"JWKS without issuer", []string{"--jwt-jwks=x", "--jwt-audience=y"}, nil, "", []string{`jwt-jwks "x" (flag --jwt-jwks): jwt-jwks, jwt-issuer and jwt-audience go together`}},
+		{"issuer without JWKS", []string{"--jwt-issuer=x"}, nil, "", []string{`jwt-issuer and jwt-audience go together`}},
+		{"JWKS in the clear", []string{"--jwt-jwks=http://issuer.example/keys", "--jwt-audience=y", "--jwt-issuer=z"}, nil, "", []string{`must be an https URL, or an http URL of this host`}},
+		{"certificate without key", []string{"--tls-cert=x"}, nil, "", []string{`tls-cert "x" (flag --tls-cert): tls-cert and tls-key go together`}},
+		{"client CA without certificate", []string{"--tls-client-ca=x"}, nil, "", []string{`client certificates need tls-cert and tls-key`}},
+		{"client scopes", []string{"--tls-client-scopes=all"}, nil, "", []string{`tls-client-scopes "all" (flag --tls-client-scopes): expected read, write and admin`}},
+		{"all origins without access control", []string{"--cors-origins=*"}, nil, "", []string{`without access control every page`}},
+		{"origin with a path", []string{"--cors-origins=https://a.example/"}, nil, "", []string{`cors-origins "https://a.example/" (flag --cors-origins): expected origins`}},
+		{"origin with a star", []string{"--cors-origins=https://*.example", "--api-keys=x"}, nil, "", []string{`expected origins`}},
+		{"SQL TLS", []string{"--sql-tls=required"}, nil, "", []string{`sql-tls "required" (flag --sql-tls): expected auto, off, preferred, verify-ca or verify-identity`}},
 		{"lifetime of keys", []string{"--idempotency-lifetime=999ms"}, nil, "", []string{`idempotency-lifetime "999ms" (flag --idempotency-lifetime): expected a duration from 1s to 720h0m0s`}},
 		{"trusted proxy", []string{"--trusted-proxies=10.0.0.0/8,proxy"}, nil, "", []string{`trusted-proxies "10.0.0.0/8,proxy" (flag --trusted-proxies): expected networks`}},
 		{"rate", []string{"--rate-limit=-1"}, nil, "", []string{`rate-limit "-1" (flag --rate-limit): expected a whole number from 0 to 1000000`}},

@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // noSettings are variables that look like settings and belong to others.
 var noSettings = []string{
 	"GATEWAY_SQL_PASSWORD", // of docker-compose.yml, for the mysqlds too
+	"GATEWAY_API_KEY",      // of gateway import and gateway export
 }
 
 // TestDeployedVariables_AreSettings reads every file that tells people, or other
@@ -56,4 +59,34 @@ func deployedFiles(t *testing.T) []string {
 		}
 	}
 	return files
+}
+
+// TestCompose_GatewayTakesItsConfiguration reads what docker-compose.yml sets, with
+// the defaults of its own variables.
+func TestCompose_GatewayTakesItsConfiguration(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`).ReplaceAll(text, []byte("$1"))
+	var compose struct {
+		Services map[string]struct {
+			Environment map[string]string
+			Ports       []string
+		}
+	}
+	if err := yaml.Unmarshal(text, &compose); err != nil {
+		t.Fatal(err)
+	}
+	gateway := compose.Services["gateway"]
+	cfg, err := Load(nil, lookup(gateway.Environment))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{cfg.Listen, cfg.AdminListen} {
+		_, port, _ := strings.Cut(address, ":")
+		if !slices.ContainsFunc(gateway.Ports, func(p string) bool { return strings.HasSuffix(p, ":"+port) }) {
+			t.Errorf("got the ports %v, want one for %s", gateway.Ports, address)
+		}
+	}
 }

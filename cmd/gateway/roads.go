@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 
@@ -31,6 +32,9 @@ func openRoads(cfg Config, logger *slog.Logger) ([]road, error) {
 			roads = append(roads, road{name: ndbName, address: cfg.NDBConnectstring, backend: native})
 		case sqlName:
 			r, err := openSQL(cfg, logger, native)
+			if err != nil && native != nil {
+				return nil, errors.Join(err, native.Close())
+			}
 			if err != nil {
 				return nil, err
 			}

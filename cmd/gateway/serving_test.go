@@ -55,12 +55,19 @@ type serving struct {
 
 func serveInTest(t *testing.T, open func(Config, *slog.Logger) ([]road, error), args ...string) *serving {
 	t.Helper()
+	return serveWith(t, process{open: open}, args...)
+}
+
+// serveWith serves with roads and signals of the process.
+func serveWith(t *testing.T, p process, args ...string) *serving {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
 	code := make(chan int, 1)
 	go func() { // ends with stop
 		args := append([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--default-backend=sql"}, args...)
-		code <- command(ctx, args, process{getenv: lookup(nil), stdout: io.Discard, stderr: writer, open: open})
+		p.getenv, p.stdout, p.stderr = lookup(nil), io.Discard, writer
+		code <- command(ctx, args, p)
 		writer.Close()
 	}()
 	s := &serving{log: readLog(reader), stop: stop, code: code}

@@ -14,8 +14,8 @@ import (
 )
 
 const nullHelp = `Answers as a gateway whose every row is there, and keeps nothing: what another
-loadtest measures of it is the harness itself, its HTTP included. It serves until
-SIGINT or SIGTERM, or --duration.`
+loadtest measures of it is the harness itself, its HTTP included. It serves
+until SIGINT or SIGTERM, or --duration.`
 
 type nullFlags struct {
 	listen, backends string

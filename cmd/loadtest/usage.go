@@ -26,7 +26,7 @@ var commandList = []commandHelp{
 	{
 		name: "run", help: "operations x roads x threads: throughput, latency, processor time", long: runHelp,
 		flags: func(p process) *flag.FlagSet { _, flags := newRunFlags(p); return flags },
-		usual: []string{"target", "direct", "backends", "ops", "threads", "duration", "repeats", "rate", "scenario", "quick"},
+		usual: []string{"target", "direct", "backends", "ops", "threads", "duration", "rate", "scenario", "quick"},
 	},
 	{
 		name: "batch", help: "many rows in one commit: milliseconds and rows in a second", long: batchHelp,

@@ -2,6 +2,7 @@ package sqlnode
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -42,10 +43,27 @@ func (x executor) Build(ctx *sql.Context, n sql.Node, row sql.Row) (sql.RowIter,
 	if err != nil {
 		return nil, statementError(ctx, err)
 	}
+	if _, ok := n.(*plan.DescribeQuery); ok {
+		return inOneRow(ctx, iter)
+	}
 	if !st.forUpdate && !st.insert {
 		return iter, nil
 	}
 	return &changeIter{RowIter: iter}, nil
+}
+
+// inOneRow returns the rows of a plan, each a line, as one text: where the query
+// that is explained gives at most one row, the engine takes no more of the plan.
+func inOneRow(ctx *sql.Context, iter sql.RowIter) (sql.RowIter, error) {
+	rows, err := sql.RowIterToRows(ctx, iter)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		lines[i] = fmt.Sprint(row[0])
+	}
+	return sql.RowsToRowIter(sql.NewRow(strings.Join(lines, "\n"))), nil
 }
 
 // statement is what has to be known about the statement being executed.

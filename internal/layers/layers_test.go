@@ -2,6 +2,7 @@
 // pointing one way:
 //
 //	cmd ─► api ─► store ─► models
+//	       api ─► access
 //	cmd ─► store/* ─► its driver
 //	store/ndbapi ─► ndb ─► ndb/internal/transporter ─► ndb/internal/* ─► ndb/internal/word
 //	ndb/ndbtest ─► ndb/internal/*
@@ -91,6 +92,16 @@ var rules = []rule{
 		func(a arrow) bool {
 			return a.toTheirs(drivers...) || a.toOurs("ndb", "store/sqlstore", "store/ndbapi") || a.toOurs("store/memstore") && !a.isTest()
 		},
+	},
+	{
+		"access knows no handler and no store",
+		in("access"),
+		func(a arrow) bool { return a.ours && !a.toOurs("access") || a.toTheirs(drivers...) },
+	},
+	{
+		"access is for api, cmd and tests of them",
+		func(folder string) bool { return !in("access", "api", "cmd", "internal")(folder) },
+		func(a arrow) bool { return a.toOurs("access") },
 	},
 	{
 		"store imports models alone of ours",

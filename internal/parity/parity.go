@@ -4,7 +4,8 @@
 // There are two tables with the same columns, the twins. Every write is done on
 // one twin by the native road and on the other by the SQL road; which does which
 // is drawn each time, so that rows are written now by one, now by the other. Then
-// both roads read the row on both twins. So one step compares the answers to the
+// both roads read the row on both twins, or all rows after what is about many, such
+// as batches and imports. So one step compares the answers to the
 // write, what each road has stored, and what each reads of the other's.
 //
 // What is asked is random, out of values that lie at edges. A seed stands for all
@@ -16,7 +17,13 @@
 //     X-Backend-Compare: they tell which road it was and how long it took.
 //   - Whether a precondition was shown the row where a value is refused: the
 //     contract leaves open which is looked at first.
-//   - The id that a POST without one gets: each gateway makes its own.
+//   - The name of the road in the text of a problem.
+//   - The id that a POST, or an item of a batch, without one gets: each gateway
+//     makes its own.
+//   - The order of the wrong lines in the answer of an import, its times, and its
+//     lines of progress.
+//   - Which rows an import has written that a row, not the form of a line, ended:
+//     rows are stored in no order. They are deleted then.
 //   - A patch that returns the row and meets its deadline while it waits for a
 //     lock; see blockedCall.isException.
 package parity

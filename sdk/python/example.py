@@ -1,10 +1,9 @@
-from client import Client
+from client import AuthenticatedClient
 from client.api.employees import get_employee, patch_employee
 from client.models import Employee, EmployeePatch, Problem, ProblemCode
 
 
-def move(gateway: str, id: int, city: str) -> None:
-    client = Client(gateway)
+def move(client: AuthenticatedClient, id: int, city: str) -> None:
     read = get_employee.sync_detailed(id, client=client, x_backend="ndb")
     if not isinstance(read.parsed, Employee):
         raise RuntimeError(f"reading {id}: {read.parsed}")

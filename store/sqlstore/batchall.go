@@ -99,6 +99,11 @@ func (w *whole) run(db *gorm.DB) error {
 		return nil
 	})
 	if w.once != nil && w.once.atKey {
+		// Values that cannot be stored count before the key, whatever it has.
+		if i, bad := w.firstBadValue(db, anyCall); i != noItem {
+			w.once.atKey, w.failed = false, i
+			return bad
+		}
 		return err
 	}
 	if errors.Is(err, errBlamed) || isOfItem(err) {

@@ -118,12 +118,15 @@ func (e *each) try(ctx context.Context, items []int) (verdicts []error, err erro
 		if err != nil || verdicts != nil {
 			return errors.Join(err, errBlamed)
 		}
-		if verdicts, err = e.transact(db, items); err == nil || !isOfItem(err) {
+		if verdicts, err = e.transact(db, items); err == nil {
+			e.blameValues(asked, db, items, verdicts)
+			return nil
+		}
+		if !isOfItem(err) {
 			return err
 		}
 		cause := err
-		all := func(*call) bool { return true }
-		if verdicts, err = e.badValues(asked, db, items, all); err == nil && verdicts == nil {
+		if verdicts, err = e.badValues(asked, db, items, anyCall); err == nil && verdicts == nil {
 			verdicts, err = e.look(db, items)
 		}
 		if err != nil || errors.Join(verdicts...) == nil {
@@ -147,6 +150,20 @@ func (e *each) transact(db *gorm.DB, items []int) (verdicts []error, err error) 
 		return err
 	})
 	return verdicts, err
+}
+
+// blameValues blames values that cannot be stored rather than rows that are there
+// or are not: as with single writes, they count first. Where they cannot be looked
+// at, the verdict stays, which is true as well.
+func (e *each) blameValues(n *node, db *gorm.DB, items []int, verdicts []error) {
+	for k, verdict := range verdicts {
+		if verdict == nil {
+			continue
+		}
+		if err := e.store.badValue(n, db, e.batch, items[k], anyCall); errors.Is(err, store.ErrInvalid) {
+			verdicts[k] = err
+		}
+	}
 }
 
 // badValues blames the items with values that their columns cannot hold; nil where

@@ -60,19 +60,19 @@ func (s *Store) patching(updates []models.EmployeeUpdate, returnRows bool) *patc
 	return p
 }
 
-// update changes the rows by one statement, and looks at them afterwards where that
+// update changes the rows by as few statements as it can, and looks at them afterwards where that
 // is wanted, or where a rule needs it: they are locked by then, and what breaks the
 // rule is rolled back.
 func (p *patching) update(tx *gorm.DB, items []int) ([]error, error) {
 	changed := slices.DeleteFunc(slices.Clone(items), func(i int) bool { return len(p.store.columnsSet(&p.updates[i].Patch)) == 0 })
 	found := int64(0)
-	if len(changed) > 0 {
-		query, args := p.statement(tx, changed)
+	for _, group := range p.byDates(changed) {
+		query, args := p.statement(tx, group)
 		result := tx.Exec(query, args...)
 		if result.Error != nil {
 			return nil, result.Error
 		}
-		found = result.RowsAffected
+		found += result.RowsAffected
 	}
 	if found == int64(len(items)) && !p.looksAtRows(items) {
 		return nil, nil
@@ -92,6 +92,35 @@ func (p *patching) update(tx *gorm.DB, items []int) ([]error, error) {
 	}
 	return p.judge(items, rows), nil
 }
+
+// byDates groups the items by the dates that they set. A statement for all of them
+// would write back the dates that an item leaves alone, and the server refuses that
+// for one which is none of the calendar, though others could store it.
+func (p *patching) byDates(items []int) [][]int {
+	var groups [][]int
+	place := map[string]int{} // in groups, by the names of the dates
+	for _, i := range items {
+		names := ""
+		for _, property := range dateProperties {
+			if p.updates[i].Patch.Sets(property.Name) {
+				names += property.Name + " "
+			}
+		}
+		at, ok := place[names]
+		if !ok {
+			at = len(groups)
+			place[names], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
+}
+
+// dateProperties are those that hold a date.
+var dateProperties = slices.DeleteFunc(models.EmployeeProperties(), func(p models.Property) bool {
+	_, isDate := p.Pointer(new(models.Employee)).(**models.Date)
+	return !isDate
+})
 
 // looksAtRows tells whether the rows must be read.
 func (p *patching) looksAtRows(items []int) bool {

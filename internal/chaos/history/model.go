@@ -67,27 +67,39 @@ func (r Reads) model() porcupine.Model {
 
 // step tells whether the operation can be the next one, and what it leaves.
 func (r Reads) step(s state, next step) (bool, state) {
-	o := next.Op
 	switch {
 	case next.last:
-		return s.commit == o, s.settled()
-	case o.Kind == Get:
-		seen := s.row == o.seen() || !o.Settled && s.commit != nil && s.before == o.seen()
-		return seen, s
-	case s.commit != nil && s.commit.Outcome != Unknown:
+		return s.commit == next.Op, s.settled()
+	case next.Kind != Get && s.commit != nil && s.commit.Outcome != Unknown:
 		return false, s // the lock is held until the last replica has the commit
+	default:
+		return r.apply(s, next.Op)
 	}
-	// A commit of unknown outcome has ended when others get the lock.
+}
+
+// apply tells whether an operation can have its effect now. A write gets its lock
+// when the commit before it has reached every replica.
+func (r Reads) apply(s state, o *Op) (bool, state) {
+	if o.Kind == Get {
+		return s.row == o.seen() || !o.Settled && s.commit != nil && s.before == o.seen(), s
+	}
 	row, outcome := o.apply(s.row)
-	if o.Outcome != Unknown && outcome != o.Outcome || o.Saw != nil && *o.Saw != row {
+	if o.Outcome != Unknown && (outcome != o.Outcome || o.Saw != nil && *o.Saw != row) {
 		return false, s
 	}
 	after := state{row: row}
-	if r == OfEitherReplica && o.isWrite() {
+	if r == OfEitherReplica && o.isWrite() && row != s.row {
 		after.before, after.commit = s.row, o
+		if o.Outcome == Unknown {
+			after.commit = someUnknown
+		}
 	}
 	return true, after
 }
+
+// someUnknown stands for any write of unknown outcome, of which nobody ever hears
+// that it has reached every replica.
+var someUnknown = &Op{Outcome: Unknown}
 
 // seen is the row that a get was told of.
 func (o *Op) seen() Row {

@@ -3,41 +3,33 @@ package history
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 )
 
 // Shrink returns a smaller part of a wrong history that is wrong, too: all that
-// happened until the first answer that cannot be, without the operations that are
-// not needed to see it. Each check of it may take the limit.
+// happened until the first answer that cannot be, without what did not change the
+// row and is not needed to see it. Each check of it may take the limit.
 func Shrink(ops []*Op, reads Reads, limit time.Duration) []*Op {
-	isWrong := func(part []*Op) bool { return Check(part, reads, limit) == Wrong }
-	ops = slices.Clone(ops)
-	slices.SortFunc(ops, func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
-
-	ends := returns(ops)
-	n := sort.Search(len(ends), func(i int) bool { return isWrong(until(ops, ends[i])) })
-	if n == len(ends) {
-		return ops // not decided often enough
+	verdict, at := check(ops, reads, limit)
+	if verdict != Wrong {
+		return ops
 	}
-	ops = until(ops, ends[n])
-
-	// What did not change the row may be left out of a right history, and what
-	// nobody knows about may not have happened.
+	ops = until(ops, at)
+	slices.SortFunc(ops, func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
 	for size := len(ops) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(ops); {
 			end := min(at+size, len(ops))
 			part := slices.Clone(ops[:at])
 			for _, o := range ops[at:end] {
-				if o.isWrite() && o.Outcome != Unknown {
+				if o.isWrite() {
 					part = append(part, o)
 				}
 			}
 			kept := len(part)
 			part = append(part, ops[end:]...)
-			if len(part) < len(ops) && isWrong(part) {
+			if len(part) < len(ops) && Check(part, reads, limit) == Wrong {
 				ops, at = part, kept
 			} else {
 				at = end
@@ -45,6 +37,24 @@ func Shrink(ops []*Op, reads Reads, limit time.Duration) []*Op {
 		}
 	}
 	return ops
+}
+
+// until is what was known at a moment: of an operation that had not returned,
+// nothing.
+func until(ops []*Op, end time.Duration) []*Op {
+	var part []*Op
+	for _, o := range ops {
+		switch {
+		case o.Call > end:
+		case o.Outcome == Unknown || o.Return <= end:
+			part = append(part, o)
+		case o.isWrite():
+			open := *o
+			open.Outcome, open.Saw = Unknown, nil
+			part = append(part, &open)
+		}
+	}
+	return part
 }
 
 // Draw writes a page that shows a history and how far an order of it was found.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 // simulation makes a true history: clients whose operations overlap, of which
@@ -88,12 +90,14 @@ func (s *simulation) ends(open []*Op) []*Op {
 	return open
 }
 
-const simulations = 40
+const simulations = 100
+
+var promises = []Reads{Linearizable, OfEitherReplica}
 
 func TestCheck_TrueHistories_AreRight(t *testing.T) {
 	for seed := range uint64(simulations) {
-		ops := simulate(seed, 150, 6)
-		for _, reads := range []Reads{Linearizable, OfEitherReplica} {
+		ops := simulate(seed, 300, 12)
+		for _, reads := range promises {
 			if got := Check(ops, reads, checkLimit); got != Right {
 				t.Errorf("seed %d, reads %d: got %v, want right", seed, reads, got)
 			}
@@ -101,11 +105,42 @@ func TestCheck_TrueHistories_AreRight(t *testing.T) {
 	}
 }
 
+// TestCheck_AgreesWithPorcupine spoils histories that are small enough for it.
+func TestCheck_AgreesWithPorcupine(t *testing.T) {
+	count := map[porcupine.CheckResult]int{}
+	for seed := range uint64(10 * simulations) {
+		ops := simulate(seed, 24, 4)
+		spoil(ops, rand.New(rand.NewPCG(seed, 1)))
+		for _, reads := range promises {
+			want := porcupine.CheckOperationsTimeout(reads.model(), reads.steps(ops), checkLimit)
+			count[want]++
+			if got := Check(ops, reads, checkLimit); (got == Right) != (want == porcupine.Ok) || got == Undecided {
+				t.Errorf("seed %d, reads %d: got %v, want %v as porcupine has it", seed, reads, got, want)
+			}
+		}
+	}
+	if count[porcupine.Ok] < simulations || count[porcupine.Illegal] < simulations {
+		t.Errorf("got results %v, want enough of both", count)
+	}
+}
+
+// spoil exchanges what two answers saw, or what they were.
+func spoil(ops []*Op, random *rand.Rand) {
+	a, b := ops[random.IntN(len(ops))], ops[random.IntN(len(ops))]
+	switch {
+	case a.Kind == Get && b.Kind == Get:
+		a.Saw, b.Saw = b.Saw, a.Saw
+		a.Outcome, b.Outcome = b.Outcome, a.Outcome
+	case a.Kind == b.Kind && a.Outcome != Unknown && b.Outcome != Unknown && a.Saw == nil && b.Saw == nil:
+		a.Outcome, b.Outcome = b.Outcome, a.Outcome
+	}
+}
+
 // TestCheck_OneWrongAnswer_IsFound makes one answer of a true history wrong: a
 // get returns a row that was gone before its call.
 func TestCheck_OneWrongAnswer_IsFound(t *testing.T) {
 	for seed := range uint64(simulations) {
-		ops := simulate(seed, 60, 4)
+		ops := simulate(seed, 200, 12)
 		get, old := staleGet(ops)
 		if get == nil {
 			continue
