@@ -41,6 +41,11 @@ type entityTags struct {
 
 func (t entityTags) given() bool { return t.any || len(t.tags) > 0 }
 
+// has compares a strong tag as If-None-Match does: a weak one of the list is the same.
+func (t entityTags) has(tag string) bool {
+	return t.any || slices.ContainsFunc(t.tags, func(k string) bool { return weak(k) == tag })
+}
+
 // parseETags reads a list of entity tags (RFC 9110, section 8.8.3).
 func parseETags(h http.Header, name string) (entityTags, error) {
 	text := strings.TrimSpace(strings.Join(h.Values(name), ","))

@@ -332,7 +332,7 @@ var (
 	}
 	fedHeaders = []string{
 		"Content-Type: application/json", "Content-Type: application/x-ndjson", "Content-Type: text/csv", "X-Backend: ndb", "X-Backend: ", "X-Backend-Compare: ndb",
-		"X-Durability: ", "Idempotency-Key: ", "If-Match: ", "If-None-Match: ", "Prefer: ", "Accept: ", "Accept-Encoding: ", "Content-Encoding: ", "X-Request-Id: ", "Expect: ",
+		"X-Durability: ", "Idempotency-Key: ", "If-Match: ", "If-None-Match: ", "Prefer: ", "Accept: ", "Accept-Encoding: ", "Content-Encoding: ", "X-Request-Id: ", "Range: ",
 	}
 )
 

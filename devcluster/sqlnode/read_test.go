@@ -202,6 +202,7 @@ func TestSelect_UsesTheIndexes(t *testing.T) {
 		{"id > 10 ORDER BY id LIMIT 5", "[employee.id]", false},
 		{"id < 10 ORDER BY id DESC LIMIT 5", "[employee.id]", false},
 		{"id IN (1, 2, 3) ORDER BY id", "[employee.id]", false},
+		{"id = 3", "[employee.id]", false},
 		{"department = 3 AND id > 10 ORDER BY id LIMIT 5", "[employee.id]", false},
 		{"municipality = 'city5' ORDER BY id", "[employee.municipality]", true},
 		{"municipality = 'city5' AND department = 6 AND id > 19 ORDER BY id LIMIT 5", "[employee.municipality]", true},

@@ -29,6 +29,9 @@ type call struct {
 	// tooLarge makes the error of a refusal for the size of the transaction. Where
 	// it is nil, such a refusal is like any other.
 	tooLarge func(cause error) error
+	// keyFirst: its first statement keeps an answer under a key, so a refusal leaves
+	// open whether the values can be stored, and that counts first.
+	keyFirst bool
 	// What a write stores, to find the property that cannot be.
 	values *models.Employee
 	set    []models.Property

@@ -70,7 +70,7 @@ func (n *node) write(ctx context.Context, db *gorm.DB, columns *columns, c *call
 		}
 	}
 	err := try(db)
-	if len(c.set) == 0 || !mayHideInvalid(err) || ctx.Err() != nil {
+	if len(c.set) == 0 || !mayHideInvalid(err) && (err == nil || !c.keyFirst) || ctx.Err() != nil {
 		return err
 	}
 	if invalid := n.checkValues(db, columns, c); errors.Is(invalid, store.ErrInvalid) {

@@ -28,7 +28,7 @@ const keyRounds = 8
 // CreateOnce implements store.Idempotency: a transaction of two INSERTs, that of
 // the answer first, so that writes with one key meet there.
 func (s *Store) CreateOnce(ctx context.Context, e models.Employee, a models.KeptAnswer) error {
-	c := call{op: "create once", id: e.ID, write: true, values: &e, set: allProperties}
+	c := call{op: "create once", id: e.ID, write: true, values: &e, set: allProperties, keyFirst: true}
 	o := &once{answer: &a}
 	return s.runOnce(ctx, &c, o, func() error {
 		return s.do(ctx, c, func(db *gorm.DB) error {

@@ -25,13 +25,13 @@ func Check(ops []*Op, reads Reads, limit time.Duration) Verdict {
 
 // check also returns the moment at which a wrong history has become wrong.
 func check(ops []*Op, reads Reads, limit time.Duration) (verdict Verdict, at time.Duration) {
-	s := search{reads: reads, possible: []position{{}}, deadline: time.Now().Add(limit)}
+	s := newSearch(ops, reads, limit)
 	for _, e := range eventsOf(ops) {
 		if e.isCall {
 			if !s.call(e) {
 				return Undecided, e.at
 			}
-		} else if verdict := s.ret(e.op); verdict != Right {
+		} else if verdict := s.ret(e.op, e.at); verdict != Right {
 			return verdict, e.at
 		}
 	}

@@ -10,6 +10,8 @@ type search struct {
 	reads    Reads
 	open     []openOp // called and not returned
 	possible []position
+	now      time.Duration
+	gets     map[Row][]*Op // by what they saw
 	deadline time.Time
 }
 
@@ -33,6 +35,17 @@ type position struct {
 // maxPositions bounds the memory of a search, to some 200 MB.
 const maxPositions = 500_000
 
+func newSearch(ops []*Op, reads Reads, limit time.Duration) *search {
+	s := &search{reads: reads, possible: []position{{}}, gets: map[Row][]*Op{}, deadline: time.Now().Add(limit)}
+	for _, o := range ops {
+		if o.Kind == Get {
+			s.gets[o.seen()] = append(s.gets[o.seen()], o)
+		}
+	}
+	return s
+}
+
+// call takes an operation in. It returns false where too many are under way.
 func (s *search) call(e event) bool {
 	o := openOp{op: e.op, origin: e.op, traceless: e.traceless}
 	place := len(s.open)
@@ -59,7 +72,8 @@ func (s *search) call(e event) bool {
 }
 
 // ret leaves the positions in which an operation has had its effect.
-func (s *search) ret(o *Op) Verdict {
+func (s *search) ret(o *Op, at time.Duration) Verdict {
+	s.now = at
 	place := 0
 	for s.open[place].origin != o {
 		place++
@@ -102,14 +116,27 @@ func (s *search) after(p position, i int) (position, bool) {
 		return p, false
 	}
 	ok, next := s.reads.apply(p.state, o.op)
-	return position{next, p.did.with(i)}, ok
+	return position{s.simplified(next), p.did.with(i)}, ok
+}
+
+// simplified leaves out what the other replica has, if nobody read it there.
+func (s *search) simplified(p state) state {
+	if p.commit == nil {
+		return p
+	}
+	for _, get := range s.gets[p.before] {
+		if get.Return >= s.now && !get.Settled && (p.commit == someUnknown || get.Call <= p.commit.Return) {
+			return p
+		}
+	}
+	return p.settled()
 }
 
 // settleReads has all that change nothing and are right now happen now: later
 // they can only be as right.
 func (s *search) settleReads(p position) position {
 	for i := range s.open {
-		if after, ok := s.after(p, i); ok && after.state == p.state && !s.open[i].traceless {
+		if after, ok := s.after(p, i); ok && after.state == p.state && s.open[i].op.Outcome != Unknown {
 			p = after
 		}
 	}

@@ -18,6 +18,12 @@ func appendText[T string | []byte](dst []byte, f Form, c *dictinfo.Column, s T) 
 	}
 	limit := c.SizeBytes() - c.LengthBytes()
 	if len(s) > limit*maxUTF8Growth {
+		// As with shorter text, what its characters are comes first.
+		if c.Type.HasCharset() {
+			if _, err := encodeText([]byte(s), 0, c); err != nil {
+				return dst, err
+			}
+		}
 		return dst, valueError(c, ErrTooLong, "%d bytes, at most %d", len(s), limit)
 	}
 	start := len(dst)

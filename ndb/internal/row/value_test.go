@@ -208,6 +208,7 @@ func TestAppend_RefusesWhatTheColumnCannotHold(t *testing.T) {
 		{utf8mb3, strings.Repeat("a", 65), ErrTooLong},
 		{utf8mb3, strings.Repeat("€", 65), ErrTooLong},
 		{utf8mb3, strings.Repeat("a", 5000), ErrTooLong},
+		{utf8mb3, strings.Repeat("𝄞", 5000), ErrCharset},
 		{utf8mb3, "𝄞", ErrCharset},
 		{utf8mb3, "\xff", ErrCharset},
 		{utf8mb3, "\xed\xa0\x80", ErrCharset},
