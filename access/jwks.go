@@ -26,6 +26,8 @@ const (
 type keySource interface {
 	// find returns a *RefusedError where there is no such key, or ErrUnavailable.
 	find(ctx context.Context, id string, algorithm jose.SignatureAlgorithm) (crypto.PublicKey, error)
+	// current is another pointer with every change, and nil where there are no keys.
+	current() *keySet
 }
 
 // verifyKey is a public key with the one algorithm that it is for.
@@ -134,6 +136,8 @@ func (f *fileKeys) load() error {
 	f.set.Store(&set)
 	return nil
 }
+
+func (f *fileKeys) current() *keySet { return f.set.Load() }
 
 func (f *fileKeys) find(_ context.Context, id string, algorithm jose.SignatureAlgorithm) (crypto.PublicKey, error) {
 	if key := f.set.Load().find(id, algorithm); key != nil {

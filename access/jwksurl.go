@@ -197,6 +197,8 @@ func (k *remoteKeys) find(ctx context.Context, id string, algorithm jose.Signatu
 	return nil, errUnknownKey()
 }
 
+func (k *remoteKeys) current() *keySet { return k.set.Load() }
+
 func (k *remoteKeys) known(id string, algorithm jose.SignatureAlgorithm) crypto.PublicKey {
 	set := cmp.Or(k.set.Load(), &keySet{})
 	return set.find(id, algorithm)

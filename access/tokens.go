@@ -59,6 +59,7 @@ type Tokens struct {
 	issuer, audience string
 	now              func() time.Time
 	keys             keySource
+	cache            tokenCache
 }
 
 // OpenTokens reads the public keys where they are a file, and leaves a URL to
@@ -130,8 +131,21 @@ func (c *claims) scopes() (scopes Scopes) {
 	return scopes
 }
 
-// verify checks a token. An error is a *RefusedError or ErrUnavailable.
+// verify checks a token, or remembers that it was good. An error is a
+// *RefusedError or ErrUnavailable.
 func (t *Tokens) verify(ctx context.Context, raw string) (*Grant, error) {
+	set := t.keys.current() // before the check: with a newer one it has to be done again
+	if grant := t.cache.get(set, raw); grant != nil {
+		return grant, grant.Check()
+	}
+	grant, err := t.check(ctx, raw)
+	if err == nil && set != nil {
+		t.cache.put(set, raw, grant)
+	}
+	return grant, err
+}
+
+func (t *Tokens) check(ctx context.Context, raw string) (*Grant, error) {
 	token, err := jwt.ParseSigned(raw, algorithms)
 	if err != nil || len(token.Headers) != 1 {
 		return nil, refused("it is no API key, and no token that is signed with RS256, ES256 or EdDSA")

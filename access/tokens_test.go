@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +213,50 @@ func TestTokens_GrantEndsWithTheToken(t *testing.T) {
 	}
 }
 
+func TestTokens_ThatWereGood_EndWithTheirTimeAndTheirKey(t *testing.T) {
+	clock, issuer := newClock(), newIssuer(t)
+	tokens := issuer.open(clock)
+	token := issuer.sign(jose.EdDSA, "ed", goodClaims(clock, nil))
+	for range 2 {
+		if _, err := tokens.verify(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := clock.at
+	clock.at = begun.Add(time.Minute + clockSkew + time.Second)
+	if _, err := tokens.verify(t.Context(), token); reasonOf(t, err) != "the token has expired" {
+		t.Errorf("after its end: got %v", err)
+	}
+	clock.at = begun
+	if err := os.WriteFile(tokens.keys.(*fileKeys).path, issuer.jwks("rsa"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := tokens.Load(); err != nil {
+		t.Fatal(err)
+	}
+	other := issuer.sign(jose.RS256, "rsa", goodClaims(clock, nil))
+	if _, err := tokens.verify(t.Context(), other); err != nil {
+		t.Error(err)
+	}
+	if _, err := tokens.verify(t.Context(), token); reasonOf(t, err) != "the key that the token is signed with is not known" {
+		t.Errorf("without its key: got %v", err)
+	}
+}
+
+func TestTokenCache_IsBounded(t *testing.T) {
+	var c tokenCache
+	set := &keySet{}
+	for i := range 3 * maxCachedTokens {
+		c.put(set, strconv.Itoa(i), &Grant{})
+		if len(c.grants) > maxCachedTokens {
+			t.Fatalf("got %d tokens", len(c.grants))
+		}
+	}
+	if c.get(set, strconv.Itoa(3*maxCachedTokens-1)) == nil || c.get(&keySet{}, strconv.Itoa(3*maxCachedTokens-1)) != nil {
+		t.Error("the last token is not known, or known with other keys")
+	}
+}
+
 func TestTokens_OneKeyNeedsNoID(t *testing.T) {
 	clock, issuer := newClock(), newIssuer(t)
 	tokens := issuer.open(clock)
@@ -306,6 +351,14 @@ func BenchmarkTokens(b *testing.B) {
 	for id, algorithm := range map[string]jose.SignatureAlgorithm{"rsa": jose.RS256, "ec": jose.ES256, "ed": jose.EdDSA} {
 		token := issuer.sign(algorithm, id, goodClaims(clock, nil))
 		b.Run(string(algorithm), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := gate.Tokens.check(b.Context(), token); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(string(algorithm)+" again", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := gate.Bearer(b.Context(), token); err != nil {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type Watcher struct {
 	Every  time.Duration // between looks at the files; default 2 s
 
 	watched []*watched
+	failing atomic.Int64 // of them
 }
 
 type watched struct {
@@ -25,6 +27,7 @@ type watched struct {
 	paths []string
 	load  func() error
 	seen  []fileState // when load was called last
+	bad   bool        // it failed then
 }
 
 // fileState is what changes with a file. A link to another file, as Kubernetes
@@ -90,10 +93,19 @@ func (w *Watcher) reload(all bool) {
 			continue
 		}
 		f.seen = now
-		if err := f.load(); err != nil {
+		err := f.load()
+		if bad := err != nil; bad != f.bad {
+			f.bad = bad
+			w.failing.Add(map[bool]int64{true: 1, false: -1}[bad])
+		}
+		if err != nil {
 			w.Logger.Error("not loaded, and as it was before", "what", f.what, "files", f.paths, "error", err.Error())
 			continue
 		}
 		w.Logger.Info("loaded", "what", f.what, "files", f.paths)
 	}
 }
+
+// Failing is how many of the things that come from files could not be loaded when
+// they changed last. It is safe for concurrent use.
+func (w *Watcher) Failing() int { return int(w.failing.Load()) }

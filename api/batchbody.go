@@ -39,6 +39,7 @@ type batchBody struct {
 	item     members // used again
 	readItem func(dec *jsontext.Decoder) error
 	lease    *itemLease
+	meter    *itemMeter
 }
 
 func newGetBatch() *batchBody {
@@ -77,7 +78,7 @@ func (b *batchBody) read(s *server, x *exchange, lease *itemLease) error {
 	if x.once != nil {
 		body = x.once.summing(body)
 	}
-	if err := b.decode(jsontext.NewDecoder(body)); err != nil {
+	if err := b.decode(body); err != nil {
 		return unreadable(err)
 	}
 	x.bodyRead = true
@@ -103,7 +104,10 @@ func unreadable(err error) error {
 	}
 }
 
-func (b *batchBody) decode(dec *jsontext.Decoder) error {
+func (b *batchBody) decode(body io.Reader) error {
+	b.meter = &itemMeter{body: body}
+	dec := jsontext.NewDecoder(b.meter)
+	b.meter.next(dec)
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
 			return err
@@ -185,7 +189,7 @@ func (b *batchBody) readList(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	for dec.PeekKind() != ']' {
+	for b.meter.next(dec); dec.PeekKind() != ']'; b.meter.next(dec) {
 		if len(b.ids) == models.MaxBatchItems {
 			return validationProblem([]fault{b.sizeFault()})
 		}

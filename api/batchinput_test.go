@@ -168,6 +168,37 @@ func TestBatches_BodyTooLarge(t *testing.T) {
 	}
 }
 
+// What makes a decoder hold much in memory ends early, however short the batch is.
+func TestBatches_ItemTooLarge(t *testing.T) {
+	var names strings.Builder
+	for i := range maxItemBytes / 8 {
+		fmt.Fprintf(&names, `"a%d":1,`, i)
+	}
+	space := strings.Repeat(" ", maxItemBytes)
+	for name, body := range map[string]string{
+		"a long text":             `{"employees":[{},{"first":"` + strings.Repeat("x", maxItemBytes) + `"}]}`,
+		"many members of an item": `{"employees":[{` + names.String() + `"id":1}]}`,
+		"many members":            `{` + names.String() + `"employees":[{}]}`,
+		"many members at the end": `{"employees":[{}],` + names.String() + `"chunk":1}`,
+		"space before the body":   space + `{"employees":[{}]}`,
+		"space between items":     `{"employees":[{},` + space + `{}]}`,
+		"space at the end":        `{"employees":[{}]}` + space,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			w := b.do(request{"POST", pathBatchCreate, body, nil})
+			if p := problemOf(t, w); w.Code != 413 || p.Code != "body_too_large" || !strings.Contains(p.Detail, "65536") || len(b.ids()) != 0 {
+				t.Errorf("got %d %s", w.Code, w.Body)
+			}
+		})
+	}
+	b := newBench(t)
+	item := `{"first":"A"` + strings.Repeat(" ", maxItemBytes-20) + `}`
+	if w := b.do(request{"POST", pathBatchCreate, `{"employees":[` + item + "," + item + "," + item + `],"chunk":2}`, nil}); w.Code != 200 {
+		t.Errorf("items as long as may be: got %d %s", w.Code, w.Body)
+	}
+}
+
 // slowBody gives its text, then waits.
 type slowBody struct {
 	text *strings.Reader

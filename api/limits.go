@@ -82,6 +82,7 @@ func (s *server) sizeLimits() []Limit {
 		of("idempotency_key", models.MaxIdempotencyKeyBytes, UnitBytes, codeInvalidHeader),
 		of("body", s.maxBodyBytes, UnitBytes, codeBodyTooLarge),
 		of("batch_body", s.maxBatchBytes, UnitBytes, codeBodyTooLarge),
+		of("batch_item", maxItemBytes, UnitBytes, codeBodyTooLarge),
 		of("batch_items", models.MaxBatchItems, unitItems, ""),
 		of("stream_line", maxLineBytes, UnitBytes, codeBodyTooLarge),
 		of("listed_faults", maxListedFaults, "faults", ""),

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ndbgate/ndbgate/access"
 )
 
@@ -116,5 +118,17 @@ func (g *guard) secure(cfg *Config, servers *gateway) {
 	servers.public.TLSConfig = g.tls.config()
 	if !onLoopback(cfg.AdminListen) {
 		servers.admin.TLSConfig = g.tls.config()
+	}
+}
+
+// register shows what operators had better see before callers do.
+func (g *guard) register(metrics prometheus.Registerer) {
+	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ndbgate_files_not_loaded", Help: "Keys and certificates whose files have changed and cannot be read, so that the old ones are in use.",
+	}, func() float64 { return float64(g.watcher.Failing()) }))
+	if g.tls != nil {
+		metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "ndbgate_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate of the listeners ends.",
+		}, func() float64 { return float64(g.tls.ends().Unix()) }))
 	}
 }

@@ -34,6 +34,9 @@ type finding struct {
 // check tries every backend once and prints a line for each. It returns
 // errNotAllOK where one failed.
 func check(ctx context.Context, cfg Config, p process) error {
+	if _, err := openGuard(&cfg, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	roads, err := p.open(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

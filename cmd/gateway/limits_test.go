@@ -3,33 +3,42 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/ndbgate/ndbgate"
+	"github.com/ndbgate/ndbgate/internal/docstest"
 	"github.com/ndbgate/ndbgate/store/memstore"
 )
 
-func TestLimits_NameSettingsThatAreThere(t *testing.T) {
-	s := serveInTest(t, opens(road{name: sqlName, backend: &memstore.Store{}}), "--rate-limit=100", "--max-connections=321", "--max-streams=7", "--max-items=1234", "--max-comparisons=5", "--max-in-flight=9")
+type limitView struct {
+	Name, Unit, Backend, Setting, Code string
+	Value                              float64
+}
+
+// limitsOf asks a gateway over both roads for its limits.
+func limitsOf(t *testing.T, args ...string) []limitView {
+	t.Helper()
+	s := serveInTest(t, opens(road{name: ndbName, backend: &memstore.Store{}}, road{name: sqlName, backend: &memstore.Store{}}), args...)
 	status, body := mustGet(t, s.public+"/v1/limits")
 	if status != http.StatusOK {
 		t.Fatalf("got %d %s", status, body)
 	}
-	var list struct {
-		Limits []struct {
-			Name, Setting string
-			Value         float64
-		}
-	}
+	var list struct{ Limits []limitView }
 	if err := json.Unmarshal([]byte(body), &list); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]float64{}
-	named := map[string]bool{}
-	for _, l := range list.Limits {
+	return list.Limits
+}
+
+func TestLimits_NameSettingsThatAreThere(t *testing.T) {
+	got, named := map[string]float64{}, map[string]bool{}
+	for _, l := range limitsOf(t, "--rate-limit=100", "--max-connections=321", "--max-streams=7", "--max-items=1234", "--max-comparisons=5", "--max-in-flight=9") {
 		got[l.Name] = l.Value
 		named[l.Setting] = true
 		if l.Setting != "" && findSetting(l.Setting) == nil {
@@ -48,6 +57,41 @@ func TestLimits_NameSettingsThatAreThere(t *testing.T) {
 			t.Errorf("no limit names the setting %s", setting.name)
 		}
 	}
+}
+
+// limitRow is a line of the table of names in openapi.yaml.
+var limitRow = regexp.MustCompile("(?m)^ +\\| `([a-z_0-9]+)` \\| (.+) \\|$")
+
+func TestDocs_Limits(t *testing.T) {
+	what := map[string]string{}
+	for _, row := range limitRow.FindAllStringSubmatch(string(ndbgate.OpenAPI), -1) {
+		what[row[1]] = row[2]
+	}
+	var b strings.Builder
+	b.WriteString("| limit | what | by default | setting | beyond |\n| --- | --- | --- | --- | --- |\n")
+	code := func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return "`" + text + "`"
+	}
+	for _, l := range limitsOf(t, "--rate-limit=100") {
+		if what[l.Name] == "" {
+			t.Errorf("openapi.yaml does not say what the limit %s is", l.Name)
+		}
+		value, setting := fmt.Sprintf("%.0f %s", l.Value, l.Unit), l.Setting
+		switch l.Name {
+		case "client_rate", "client_burst":
+			value = "none"
+		case "connections": // fewer where the process may not open so many files
+			value = findSetting(l.Setting).fallback + " " + l.Unit
+		}
+		if setting != "" {
+			setting = "--" + setting
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", strings.TrimSpace(l.Name+" "+l.Backend), docstest.Cell(what[l.Name]), value, code(setting), code(l.Code))
+	}
+	docstest.Part(t, 2, "limits.md", "limits", b.String())
 }
 
 func TestServe_RateLimit(t *testing.T) {

@@ -123,6 +123,7 @@ func newGateway(cfg *Config, backends *store.Registry, access *guard, logger *sl
 	stopping := make(chan struct{})
 	connections := &countedConnections{max: mostConnections(cfg, logger)}
 	connections.register(metrics)
+	access.register(metrics)
 	public := newHTTPServer(api.New(backends, apiOptions(cfg, connections.max, api.Options{
 		Logger: logger, Metrics: metrics, Stopping: stopping, Access: access.gate, Origins: cfg.CORSOrigins,
 	})), cfg.RequestTimeout, logger)

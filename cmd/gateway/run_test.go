@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ndbgate/ndbgate/access"
 	"github.com/ndbgate/ndbgate/store"
 	"github.com/ndbgate/ndbgate/store/memstore"
 )
@@ -78,7 +79,7 @@ func TestServe_Shutdown_RequestWithoutEndIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	roads := []road{{name: "sql", backend: &blockingStore{began: func() { close(began) }, release: release}}}
-	g := newGateway(&cfg, newRegistry(cfg, roads), &guard{}, slog.New(slog.DiscardHandler), new(slog.LevelVar))
+	g := newGateway(&cfg, newRegistry(cfg, roads), &guard{watcher: &access.Watcher{}}, slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	g.drainTimeout = time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	public, err := listen(ctx, &cfg, "listen", cfg.Listen)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"sync/atomic"
+	"time"
 )
 
 // serverTLS is the TLS of the listeners, as its files say now. Connections that
@@ -43,6 +44,9 @@ func (t *serverTLS) load() error {
 	t.current.Store(c)
 	return nil
 }
+
+// ends is when the certificate of the server ends.
+func (t *serverTLS) ends() time.Time { return t.current.Load().Certificates[0].Leaf.NotAfter }
 
 // config is for a server.
 func (t *serverTLS) config() *tls.Config {

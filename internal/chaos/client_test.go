@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// A wave has all clients at the same two rows at the same time.
+	// In waves clients meet more often than if each went its own way.
 	waveInterval = 250 * time.Millisecond
 	waveOps      = 4
 
@@ -37,8 +37,9 @@ type load struct {
 }
 
 func newLoad(gateways []string) *load {
+	begun := time.Now()
 	return &load{
-		begun: time.Now(), gateways: gateways, rows: newRows(),
+		begun: begun, gateways: gateways, rows: newRows(begun),
 		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
@@ -49,12 +50,11 @@ func (l *load) run(ctx context.Context, client int, random *rand.Rand) {
 	tick := time.NewTicker(waveInterval)
 	defer tick.Stop()
 	for {
-		wave := int(time.Since(l.begun) / waveInterval)
 		for range waveOps {
 			if ctx.Err() != nil {
 				return
 			}
-			row := l.rows.pick(random, wave)
+			row := l.rows.pick(random)
 			if row == nil {
 				return
 			}

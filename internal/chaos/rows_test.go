@@ -5,15 +5,16 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ndbgate/ndbgate/internal/chaos/history"
 )
 
 const (
-	activeRows = 4       // that clients use at a time
+	activeRows = 4       // that clients use at a time; more clients at one row, and the check takes too long
 	rowOps     = 150     // after which another row takes the place of one, so that each can be checked
 	maxOps     = 400_000 // of all rows, some 100 MB
-	firstID    = 7_000_000_000_000
+	idsASecond = 10_000  // far more rows than clients get through in one
 )
 
 // row is one row of the table and what clients were told about it.
@@ -28,6 +29,8 @@ type row struct {
 
 // rows are all rows of a run.
 type rows struct {
+	firstID int64
+
 	mu     sync.Mutex // guards all below; taken before the one of a row
 	all    []*row
 	active []*row
@@ -37,8 +40,9 @@ type rows struct {
 
 const maxWrong = 20
 
-func newRows() *rows {
-	r := &rows{}
+// newRows takes IDs that no run before has used: every row is absent at first.
+func newRows(begun time.Time) *rows {
+	r := &rows{firstID: begun.Unix() * idsASecond}
 	for range activeRows {
 		r.active = append(r.active, r.fresh())
 	}
@@ -46,20 +50,19 @@ func newRows() *rows {
 }
 
 func (r *rows) fresh() *row {
-	fresh := &row{id: firstID + int64(len(r.all)), tags: map[string]history.Row{}}
+	fresh := &row{id: r.firstID + int64(len(r.all)), tags: map[string]history.Row{}}
 	r.all = append(r.all, fresh)
 	return fresh
 }
 
-// pick chooses one of two rows, which are the same for all clients of a wave, so
-// that they meet. It returns nil when the history is full.
-func (r *rows) pick(random *rand.Rand, wave int) *row {
+// pick chooses a row. It returns nil when the history is full.
+func (r *rows) pick(random *rand.Rand) *row {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.total >= maxOps {
 		return nil
 	}
-	return r.active[(wave+random.IntN(2))%activeRows]
+	return r.active[random.IntN(activeRows)]
 }
 
 // add takes an operation into the history of its row.

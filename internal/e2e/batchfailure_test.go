@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -151,16 +150,10 @@ func (w *batchWriter) counts() (done, refused, unknown int) {
 func (w *batchWriter) waitForDone(t *testing.T, n int) {
 	t.Helper()
 	first, _, _ := w.counts()
-	deadline := time.Now().Add(waitLimit)
-	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
-		if done, _, _ := w.counts(); done >= first+n {
-			tick.Stop()
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not %d batches are done in %v", n, waitLimit)
-		}
-	}
+	await(t, fmt.Sprintf("%d more batches are done", n), waitLimit, func() (bool, string) {
+		done, _, _ := w.counts()
+		return done >= first+n, fmt.Sprintf("%d of them", done-first)
+	})
 }
 
 // verify compares all rows with what the gateway has said of them.
@@ -178,37 +171,19 @@ func (w *batchWriter) verify(t *testing.T, db *sql.DB) {
 }
 
 func (s *rowSpan) verify(t *testing.T, db *sql.DB) {
-	there := map[int]bool{}
-	rows, err := db.Query("SELECT id FROM employee WHERE id BETWEEN ? AND ?", s.first, s.first+batchSpan-1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		there[id-s.first] = true
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(there); s.whole && n != 0 && n != batchSpan {
+	stored := storedIDs(t, db, int64(s.first), int64(s.first+batchSpan-1))
+	if n := len(stored); s.whole && n != 0 && n != batchSpan {
 		t.Errorf("rows from %d on: %d of %d are there, want all or none", s.first, n, batchSpan)
 	}
 	for i, state := range s.rows {
-		if state == rowThere && !there[i] || state == rowAbsent && there[i] {
-			t.Errorf("row %d: is there: %t, which is not what the gateway said", s.first+i, there[i])
+		if there := stored[int64(s.first+i)]; state == rowThere && !there || state == rowAbsent && there {
+			t.Errorf("row %d: is there: %t, which is not what the gateway said", s.first+i, there)
 		}
 	}
 }
 
 func TestBatches_KillDataNodes_AllOrNothingAndTrue(t *testing.T) {
-	dsns := cluster(t)
-	if os.Getenv("CLUSTER_DIR") == "" {
-		t.Skip("CLUSTER_DIR is not set: no cluster whose nodes may be killed")
-	}
+	dsns := killableCluster(t)
 	db := openTable(t, dsns)
 	g := serve(t, dsns)
 	t.Cleanup(func() { clusterScript(t, "up") }) // Whatever happens, leave a whole cluster.

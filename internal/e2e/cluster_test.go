@@ -66,16 +66,12 @@ func (g *gateway) look() (status int, a clusterAnswer, took time.Duration) {
 func (g *gateway) awaitDataNode(id int, want string, limit time.Duration) {
 	g.t.Helper()
 	begun := time.Now()
-	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+	await(g.t, fmt.Sprintf("node %d is %s", id, want), limit, func() (bool, string) {
 		status, a, _ := g.look()
-		if got := a.dataNode(id); got == want {
-			tick.Stop()
-			g.t.Logf("node %d: %s after %v", id, want, time.Since(begun))
-			return
-		} else if time.Since(begun) > limit {
-			g.t.Fatalf("node %d after %v: got %d, %s, want %s", id, limit, status, got, want)
-		}
-	}
+		got := a.dataNode(id)
+		return got == want, fmt.Sprintf("%d, %s", status, got)
+	})
+	g.t.Logf("node %d: %s after %v", id, want, time.Since(begun))
 }
 
 // signalNode signals all processes of a node of the cluster.
@@ -112,12 +108,7 @@ func pause(t *testing.T, id int) (resume func()) {
 // serveNative starts a gateway with both roads.
 func serveNative(t *testing.T) *gateway {
 	t.Helper()
-	dsns := cluster(t)
-	for _, name := range []string{"TEST_NDB_CONNECTSTRING", "CLUSTER_DIR"} {
-		if os.Getenv(name) == "" {
-			t.Skip(name + " is not set: no cluster whose nodes may be killed")
-		}
-	}
+	dsns := killableCluster(t, "TEST_NDB_CONNECTSTRING")
 	t.Setenv("GATEWAY_NDB_CONNECTSTRING", os.Getenv("TEST_NDB_CONNECTSTRING"))
 	return serve(t, dsns)
 }

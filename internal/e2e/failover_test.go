@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -107,10 +106,7 @@ func (l *load) acknowledged() int { return len(l.acked) }
 func (l *load) refusals() int     { return len(l.refused) }
 
 func TestKillMySQLDUnderLoad_NothingAcknowledgedIsLost(t *testing.T) {
-	dsns := cluster(t)
-	if os.Getenv("CLUSTER_DIR") == "" {
-		t.Skip("CLUSTER_DIR is not set: no cluster whose nodes may be killed")
-	}
+	dsns := killableCluster(t)
 	db := openTable(t, dsns)
 	g := serve(t, dsns)
 	t.Cleanup(func() { // Whatever happens, leave a whole cluster.
@@ -139,10 +135,7 @@ func TestKillMySQLDUnderLoad_NothingAcknowledgedIsLost(t *testing.T) {
 }
 
 func TestKillDataNodeUnderLoad_BothRoadsLoseNothing(t *testing.T) {
-	dsns := cluster(t)
-	if os.Getenv("CLUSTER_DIR") == "" {
-		t.Skip("CLUSTER_DIR is not set: no cluster whose nodes may be killed")
-	}
+	dsns := killableCluster(t)
 	db := openTable(t, dsns)
 	g := serve(t, dsns)
 	t.Cleanup(func() { clusterScript(t, "up") }) // Whatever happens, leave a whole cluster.
@@ -167,21 +160,15 @@ func TestKillDataNodeUnderLoad_BothRoadsLoseNothing(t *testing.T) {
 	overSQL.verify(t, db)
 }
 
-// verify compares what is stored with what was answered.
-func (l *load) verify(t *testing.T, db *sql.DB) {
+// storedIDs are those of the rows from first to last that are there.
+func storedIDs(t *testing.T, db *sql.DB, first, last int64) map[int64]bool {
 	t.Helper()
-	for _, b := range l.bad[:min(len(l.bad), 5)] {
-		t.Errorf("answer: %s", b)
-	}
-	if limit := requestTimeout + time.Second; l.slowest > limit {
-		t.Errorf("slowest answer took %v, more than %v", l.slowest, limit)
-	}
-	stored := map[int64]bool{}
-	rows, err := db.Query("SELECT id FROM employee WHERE id BETWEEN ? AND ?", firstID, firstID+1_000_000)
+	rows, err := db.Query("SELECT id FROM employee WHERE id BETWEEN ? AND ?", first, last)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+	stored := map[int64]bool{}
 	for rows.Next() {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
@@ -192,6 +179,19 @@ func (l *load) verify(t *testing.T, db *sql.DB) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
+	return stored
+}
+
+// verify compares what is stored with what was answered.
+func (l *load) verify(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for _, b := range l.bad[:min(len(l.bad), 5)] {
+		t.Errorf("answer: %s", b)
+	}
+	if limit := requestTimeout + time.Second; l.slowest > limit {
+		t.Errorf("slowest answer took %v, more than %v", l.slowest, limit)
+	}
+	stored := storedIDs(t, db, firstID, firstID+1_000_000)
 	isStored := func(id int64) bool { return stored[id] }
 	if lost := slices.DeleteFunc(slices.Clone(l.acked), isStored); len(lost) > 0 {
 		t.Errorf("%d of %d acknowledged rows are lost: %v…", len(lost), len(l.acked), lost[:min(len(lost), 5)])

@@ -53,6 +53,19 @@ func cluster(t testing.TB) string {
 	return dsns
 }
 
+// killableCluster is cluster for tests that kill nodes, which scripts/cluster finds
+// by CLUSTER_DIR. It skips the test where that is not set, or any of the others.
+func killableCluster(t testing.TB, others ...string) string {
+	t.Helper()
+	dsns := cluster(t)
+	for _, name := range append([]string{"CLUSTER_DIR"}, others...) {
+		if os.Getenv(name) == "" {
+			t.Skip(name + " is not set: no cluster whose nodes may be killed")
+		}
+	}
+	return dsns
+}
+
 // command prepares a run of the gateway with the given settings.
 func command(env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
@@ -170,20 +183,26 @@ func onEachRoad(t *testing.T, g *gateway, f func(t *testing.T, g *gateway)) {
 // awaitRoads returns once every road can serve.
 func (g *gateway) awaitRoads() {
 	g.t.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
-		resp, err := client.Get(g.admin + "/readyz")
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err == nil && strings.Contains(string(body), `"down":[]`) {
-			tick.Stop()
+	await(g.t, "every road is up", waitLimit, func() (bool, string) {
+		_, body := g.adminGet("/readyz")
+		return strings.Contains(body, `"down":[]`), body
+	})
+}
+
+// await looks every 20 ms until what is waited for is so, and fails the test
+// with what was seen last where it is not after the limit.
+func await(t testing.TB, what string, limit time.Duration, look func() (ok bool, seen string)) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ; ; <-tick.C {
+		ok, seen := look()
+		if ok {
 			return
 		}
 		if time.Now().After(deadline) {
-			g.t.Fatalf("not every road is up after %v: %s", waitLimit, body)
+			t.Fatalf("after %v: got %s, want that %s", limit, seen, what)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +16,7 @@ import (
 // the tests' rows at the end.
 func nativeCluster(t *testing.T) *ndb.Client {
 	t.Helper()
-	dsns := cluster(t)
-	for _, name := range []string{"TEST_NDB_CONNECTSTRING", "CLUSTER_DIR"} {
-		if os.Getenv(name) == "" {
-			t.Skip(name + " is not set: no cluster whose nodes may be killed")
-		}
-	}
+	dsns := killableCluster(t, "TEST_NDB_CONNECTSTRING")
 	clearRows(t, strings.Fields(dsns)[0])
 	client, err := ndb.Connect(t.Context(), ndb.Config{Connectstring: os.Getenv("TEST_NDB_CONNECTSTRING")})
 	if err != nil {
@@ -56,18 +52,10 @@ func clearRows(t *testing.T, dsn string) {
 // awaitNode waits until the client uses a data node, or no longer does.
 func awaitNode(t *testing.T, client *ndb.Client, id int, usable bool) {
 	t.Helper()
-	deadline := time.Now().Add(waitLimit)
-	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
-		for _, n := range client.Nodes() {
-			if n.ID == id && n.Usable == usable {
-				tick.Stop()
-				return
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("node %d: usable is not %t after %v", id, usable, waitLimit)
-		}
-	}
+	await(t, fmt.Sprintf("node %d has usable %t", id, usable), waitLimit, func() (bool, string) {
+		nodes := client.Nodes()
+		return slices.ContainsFunc(nodes, func(n ndb.NodeInfo) bool { return n.ID == id && n.Usable == usable }), fmt.Sprint(nodes)
+	})
 }
 
 func TestNative_KillDataNodeUnderLoad_NothingAcknowledgedIsLost(t *testing.T) {

@@ -5,6 +5,7 @@ package sdk
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -202,7 +203,7 @@ func (s *scenario) streams(t *testing.T) {
 
 // idempotency sends a create twice.
 func (s *scenario) idempotency(t *testing.T) {
-	ctx, key := t.Context(), "sdk-go-"+s.road
+	ctx, key := t.Context(), rand.Text()
 	var ids []int64
 	for range 2 {
 		created, err := s.c.CreateEmployeeWithResponse(ctx, &client.CreateEmployeeParams{XBackend: &s.road, IdempotencyKey: &key}, client.EmployeeCreate{})

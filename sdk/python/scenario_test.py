@@ -4,6 +4,7 @@ running gateway. scripts/sdk-test makes the client and runs it with pytest.
 
 import json
 import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -150,8 +151,10 @@ def test_imports_and_exports_streams(road: Road) -> None:
 
 
 def test_is_done_once_under_an_idempotency_key(road: Road) -> None:
+    key = str(uuid.uuid4())
+
     def create(body: EmployeeCreate) -> Response[Employee | Problem]:
-        return create_employee.sync_detailed(client=road.client, body=body, idempotency_key=f"sdk-python-{road.name}", x_backend=road.name)
+        return create_employee.sync_detailed(client=road.client, body=body, idempotency_key=key, x_backend=road.name)
 
     created, again, other = create(EmployeeCreate()), create(EmployeeCreate()), create(EmployeeCreate(department=2))
     assert created.status_code == HTTPStatus.CREATED

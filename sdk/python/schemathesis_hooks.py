@@ -11,7 +11,11 @@ def lines(context: schemathesis.SerializationContext, value: Any) -> bytes | Non
 
 
 @schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
-    """Wants bodies: an answer 201 to Prefer: return=minimal has none, and a document has no words for that."""
-    if case.headers:
-        case.headers.pop("Prefer", None)
+def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]) -> None:
+    if not case.headers:
+        return
+    # An answer 201 to Prefer: return=minimal has no body, and a document no words for that.
+    case.headers.pop("Prefer", None)
+    # Ids out of answers are put into headers as they are.
+    for name, value in case.headers.items():
+        case.headers[name] = str(value)

@@ -274,3 +274,12 @@ func TestBatches_AreWaitedForOnDisk(t *testing.T) {
 		}
 	}
 }
+
+func firstError(results []store.ItemResult) error {
+	for _, item := range results {
+		if item.Err != nil {
+			return item.Err
+		}
+	}
+	return nil
+}

@@ -1,106 +1,24 @@
 package sqlstore_test
 
 import (
-	"context"
-	"fmt"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"testing"
 
-	"github.com/ndbgate/ndbgate/models"
-	"github.com/ndbgate/ndbgate/store"
 	"github.com/ndbgate/ndbgate/store/sqlstore"
+	"github.com/ndbgate/ndbgate/store/storetest"
 )
 
-// benchRows is how many rows the benchmarks of get and patch work on.
-const benchRows = 1000
-
-// inParallel does run(0) to run(n-1) on so many goroutines.
-func inParallel(b *testing.B, callers, n int, run func(i int64) error) {
+// openToMeasure opens a store on a real cluster, or skips the benchmark.
+func openToMeasure(b *testing.B) *sqlstore.Store {
 	b.Helper()
-	var next atomic.Int64
-	var running sync.WaitGroup
-	for range callers {
-		running.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				if err := run(i); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	running.Wait()
+	return open(b, sqlstore.Config{DSNs: testDSNs(b)})
 }
 
-// bench measures run on 1, 8 and 64 callers. Before, rows are created: so many,
-// or where that is 0 one for each call; after, rows of all calls are removed.
-func bench(b *testing.B, rows int, created bool, run func(s *sqlstore.Store, id int64) error) {
-	s := open(b, sqlstore.Config{DSNs: testDSNs(b)})
-	for _, callers := range []int{1, 8, 64} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			ctx := context.WithoutCancel(b.Context())
-			first := 1<<62 + rand.Int64N(1<<61)
-			n := rows
-			if n == 0 {
-				n = b.N
-			}
-			if created {
-				inParallel(b, 16, n, func(i int64) error { return s.Create(ctx, benchEmployee(first+i)) })
-			}
-			b.Cleanup(func() {
-				inParallel(b, 16, n, func(i int64) error {
-					_ = s.Delete(ctx, first+i, store.Precondition{})
-					return nil
-				})
-			})
-			b.ReportAllocs()
-			b.ResetTimer()
-			inParallel(b, callers, b.N, func(i int64) error { return run(s, first+i%int64(n)) })
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
-		})
-	}
-}
+func BenchmarkGet(b *testing.B)    { storetest.BenchGet(b, openToMeasure(b)) }
+func BenchmarkCreate(b *testing.B) { storetest.BenchCreate(b, openToMeasure(b)) }
+func BenchmarkSave(b *testing.B)   { storetest.BenchSave(b, openToMeasure(b)) }
+func BenchmarkPatch(b *testing.B)  { storetest.BenchPatch(b, openToMeasure(b), false) }
 
-func benchEmployee(id int64) models.Employee {
-	first, last, city := "Ada", "Lovelace", "London"
-	return models.Employee{ID: id, First: &first, Last: &last, City: &city, Department: 7}
-}
+func BenchmarkPatchReturnRow(b *testing.B) { storetest.BenchPatch(b, openToMeasure(b), true) }
 
-func BenchmarkGet(b *testing.B) {
-	bench(b, benchRows, true, func(s *sqlstore.Store, id int64) error {
-		_, err := s.Get(b.Context(), id)
-		return err
-	})
-}
-
-func BenchmarkCreate(b *testing.B) {
-	bench(b, 0, false, func(s *sqlstore.Store, id int64) error { return s.Create(b.Context(), benchEmployee(id)) })
-}
-
-func BenchmarkSave(b *testing.B) {
-	bench(b, benchRows, true, func(s *sqlstore.Store, id int64) error {
-		_, err := s.Save(b.Context(), benchEmployee(id), store.Precondition{})
-		return err
-	})
-}
-
-func BenchmarkPatch(b *testing.B) {
-	bench(b, benchRows, true, func(s *sqlstore.Store, id int64) error {
-		_, err := s.Patch(b.Context(), id, somePatch, store.PatchOptions{})
-		return err
-	})
-}
-
-func BenchmarkPatchReturnRow(b *testing.B) {
-	bench(b, benchRows, true, func(s *sqlstore.Store, id int64) error {
-		_, err := s.Patch(b.Context(), id, somePatch, store.PatchOptions{ReturnRow: true})
-		return err
-	})
-}
-
-func BenchmarkDelete(b *testing.B) {
-	bench(b, 0, true, func(s *sqlstore.Store, id int64) error { return s.Delete(b.Context(), id, store.Precondition{}) })
-}
+func BenchmarkDelete(b *testing.B) { storetest.BenchDelete(b, openToMeasure(b)) }
+func BenchmarkBatch(b *testing.B)  { storetest.BenchBatch(b, openToMeasure(b)) }

@@ -135,7 +135,8 @@ func TestCheck_TimeIsOver_NotDecided(t *testing.T) {
 	// None of many concurrent writes explains the end, in any order.
 	var ops []*Op
 	for i := range 24 {
-		ops = append(ops, at(0, 100, patch(fmt.Sprint("w", i), Done, nil)))
+		name := fmt.Sprint("w", i)
+		ops = append(ops, at(0, 100, patch(name, Done, nil)), at(300, 301, patch("no", Mismatch, seen(name))))
 	}
 	ops = append(ops, at(0, 1, put("a", Created)), at(200, 201, get("x")))
 	if got := Check(ops, Linearizable, 50*time.Millisecond); got != Undecided {

@@ -77,13 +77,13 @@ func (o *Op) nameless() *Op {
 	same := *o
 	name := func(text *string) {
 		if *text != "" {
-			*text = "?"
+			*text = forgotten
 		}
 	}
 	name(&same.Value.First)
 	name(&same.Value.Last)
 	name(&same.Value.City)
-	same.Value.Department = -1
+	same.Value.Department = forgottenNumber
 	return &same
 }
 

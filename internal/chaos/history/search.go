@@ -12,6 +12,7 @@ type search struct {
 	possible []position
 	now      time.Duration
 	gets     map[Row][]*Op // by what they saw
+	named    map[name]time.Duration
 	deadline time.Time
 }
 
@@ -36,7 +37,9 @@ type position struct {
 const maxPositions = 500_000
 
 func newSearch(ops []*Op, reads Reads, limit time.Duration) *search {
-	s := &search{reads: reads, possible: []position{{}}, gets: map[Row][]*Op{}, deadline: time.Now().Add(limit)}
+	s := &search{
+		reads: reads, possible: []position{{}}, gets: map[Row][]*Op{}, named: namesIn(ops), deadline: time.Now().Add(limit),
+	}
 	for _, o := range ops {
 		if o.Kind == Get {
 			s.gets[o.seen()] = append(s.gets[o.seen()], o)
@@ -119,17 +122,24 @@ func (s *search) after(p position, i int) (position, bool) {
 	return position{s.simplified(next), p.did.with(i)}, ok
 }
 
-// simplified leaves out what the other replica has, if nobody read it there.
+// simplified leaves out of a state what no answer tells from now on: so there are
+// fewer of them.
 func (s *search) simplified(p state) state {
-	if p.commit == nil {
-		return p
+	if p.commit != nil && !s.isReadElsewhere(p) {
+		p = p.settled()
 	}
+	p.row = p.row.forgetting(s.named, s.now)
+	return p
+}
+
+// isReadElsewhere tells whether somebody read what another replica has.
+func (s *search) isReadElsewhere(p state) bool {
 	for _, get := range s.gets[p.before] {
 		if get.Return >= s.now && !get.Settled && (p.commit == someUnknown || get.Call <= p.commit.Return) {
-			return p
+			return true
 		}
 	}
-	return p.settled()
+	return false
 }
 
 // settleReads has all that change nothing and are right now happen now: later

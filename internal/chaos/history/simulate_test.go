@@ -90,13 +90,13 @@ func (s *simulation) ends(open []*Op) []*Op {
 	return open
 }
 
-const simulations = 100
+const simulations = 50
 
 var promises = []Reads{Linearizable, OfEitherReplica}
 
 func TestCheck_TrueHistories_AreRight(t *testing.T) {
 	for seed := range uint64(simulations) {
-		ops := simulate(seed, 300, 12)
+		ops := simulate(seed, 300, 6)
 		for _, reads := range promises {
 			if got := Check(ops, reads, checkLimit); got != Right {
 				t.Errorf("seed %d, reads %d: got %v, want right", seed, reads, got)
@@ -140,7 +140,7 @@ func spoil(ops []*Op, random *rand.Rand) {
 // get returns a row that was gone before its call.
 func TestCheck_OneWrongAnswer_IsFound(t *testing.T) {
 	for seed := range uint64(simulations) {
-		ops := simulate(seed, 200, 12)
+		ops := simulate(seed, 200, 6)
 		get, old := staleGet(ops)
 		if get == nil {
 			continue
