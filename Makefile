@@ -7,7 +7,7 @@ LISTEN = $(or $(GATEWAY_LISTEN),127.0.0.1:8080)
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test race lint fuzz bench bench-article bench-article-2 cluster-test generate release release-check clean
+.PHONY: help run build test race lint fuzz bench bench-article bench-article-2 cluster-test chaos sdk-test generate release release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -51,6 +51,12 @@ bench-article-2: build ## the second article on the cluster that is up (NDB_HOME
 
 cluster-test: ## suites on the real cluster that scripts/cluster has up (NDB_HOME)
 	scripts/cluster-test
+
+chaos: ## all fails and returns on a cluster of its own (NDB_HOME): every answer must be true; CHAOS_TIME, CHAOS_SEED
+	scripts/chaos
+
+sdk-test: build ## openapi.yaml as others use it: clients in four languages, Spectral, Schemathesis (Node, Python; Java)
+	scripts/sdk-test $(ARGS)
 
 generate: ## the parts of docs/ that are made of code
 	$(GO) generate ./api ./cmd/...

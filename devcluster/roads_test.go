@@ -204,7 +204,7 @@ func TestRoads_RowHeldByOne_MakesTheOtherWait(t *testing.T) {
 				both.exec(t, "REPLACE INTO employee (id, department) VALUES (1, 1)")
 				commit := hold()
 				done := make(chan error, 1)
-				go func() { done <- write() }()
+				go func() { done <- write() }() // ends after the commit
 				<-waiting
 				if got := both.department(t, 1); got != 1 {
 					t.Errorf("department is %d before the commit, want 1", got)
@@ -275,7 +275,7 @@ func TestRoads_DataNodesDie_NothingAcknowledgedIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts[i] = count{1, 1}
-		running.Go(func() {
+		running.Go(func() { // ends after its rounds
 			rnd := rand.New(rand.NewPCG(uint64(i), 0))
 			for {
 				select {

@@ -112,7 +112,7 @@ func TestStatusCalls_ServerHangs_EndWithTheirContexts(t *testing.T) {
 			ended := make(chan struct{})
 			for i := range 8 {
 				limit := time.Duration(i+1) * 500 * time.Millisecond
-				go func() {
+				go func() { // ends with its limit
 					ctx, cancel := context.WithTimeout(t.Context(), limit)
 					defer cancel()
 					began := time.Now()
@@ -125,7 +125,7 @@ func TestStatusCalls_ServerHangs_EndWithTheirContexts(t *testing.T) {
 			for range 8 {
 				<-ended
 			}
-			go func() {
+			go func() { // ends with Close
 				if err := call(context.Background()); !errors.Is(err, ErrClosed) {
 					t.Errorf("%s: got %v from a client that is closed, want %v", name, err, ErrClosed)
 				}
@@ -179,10 +179,10 @@ func TestStatusCalls_ManyCallers_ShareOneQuestion(t *testing.T) {
 		})
 		ended := make(chan error)
 		leader, leave := context.WithCancel(t.Context())
-		go func() { _, err := c.ClusterStatus(leader); ended <- err }()
+		go func() { _, err := c.ClusterStatus(leader); ended <- err }() // ends with leave
 		synctest.Wait()
 		for range 64 {
-			go func() { _, err := c.ClusterStatus(t.Context()); ended <- err }()
+			go func() { _, err := c.ClusterStatus(t.Context()); ended <- err }() // ends with the answer
 		}
 		c.pass(time.Second / 2)
 		leave() // another one asks again
@@ -200,7 +200,7 @@ func TestStatusCalls_ManyCallers_ShareOneQuestion(t *testing.T) {
 		}
 		f.stop()
 		for range 64 {
-			go func() { _, err := c.ClusterStatus(t.Context()); ended <- err }()
+			go func() { _, err := c.ClusterStatus(t.Context()); ended <- err }() // ends with the answer
 		}
 		for range 64 {
 			if err := <-ended; !errors.Is(err, errConnectionRefused) {

@@ -38,7 +38,8 @@ const (
 // others declare it failed, the status of those that are no data nodes may be
 // unknown. See Nodes for what the client itself sees of the data nodes. Callers
 // share one question at a time, and its answer for a second. The slice is the
-// caller's.
+// caller's. The error is ErrClosed, that of the context, or why no management
+// server has answered.
 func (c *Client) ClusterStatus(ctx context.Context) ([]NodeStatus, error) {
 	nodes, err := askShared(ctx, c, &c.status, c.askStatus)
 	return slices.Clone(nodes), err

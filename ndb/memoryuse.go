@@ -31,7 +31,8 @@ type MemoryUse struct {
 // they use. They come in ascending order; those without a connection are left
 // out. A data node that hangs holds the answer up until the others declare it
 // failed, which takes some seconds. Callers share one question at a time, and
-// its answer for a second. The slice is the caller's.
+// its answer for a second. The slice is the caller's. Errors are those of
+// ClusterStatus.
 func (c *Client) MemoryUse(ctx context.Context) ([]MemoryUse, error) {
 	nodes, err := askShared(ctx, c, &c.memory, askMemory)
 	return slices.Clone(nodes), err

@@ -41,7 +41,7 @@ func TestWaitAllDurable_CallersAtOnce_ShareOneRequest(t *testing.T) {
 		done := make(chan error)
 		began := time.Now()
 		for i := range 64 {
-			go func() {
+			go func() { // ends with the checkpoint
 				if i%2 == 0 { // some come a moment later
 					<-time.After(gatherPause / 2)
 				}
@@ -65,7 +65,7 @@ func TestWaitAllDurable_RequestIsOnItsWay_AsksAgain(t *testing.T) {
 		c := newTestCluster(t, 2)
 		requests := c.countGCP()
 		first := make(chan error, 1)
-		go func() { first <- c.WaitAllDurable(t.Context()) }()
+		go func() { first <- c.WaitAllDurable(t.Context()) }() // ends with the checkpoint
 		c.pass(time.Second)
 		began := time.Now()
 		if err := c.WaitAllDurable(t.Context()); err != nil || *requests != 2 {
@@ -90,7 +90,7 @@ func TestWaitAllDurable_ManyCallersOneByOne_FewRequests(t *testing.T) {
 		const callers, every = 300, 10 * time.Millisecond
 		done := make(chan error)
 		for range callers {
-			go func() {
+			go func() { // ends with the checkpoint
 				began := time.Now()
 				err := c.WaitAllDurable(t.Context())
 				within(t, began, 2*time.Second, 2*time.Second+roundPause)
@@ -132,7 +132,7 @@ func TestWaitAllDurable_NodeRefusingOrLost_AsksAnother(t *testing.T) {
 		<-asked
 		<-asked
 		done := make(chan error, 1)
-		go func() { done <- c.WaitAllDurable(t.Context()) }()
+		go func() { done <- c.WaitAllDurable(t.Context()) }() // ends with the checkpoint
 		lost := <-asked
 		c.nodes[lost].kill()
 		if err := <-done; err != nil {
@@ -150,7 +150,7 @@ func TestWaitAllDurable_ClusterLostMeanwhile_NotDurable(t *testing.T) {
 		c.nodes[2].set(func(f *fakeNode) { f.onRequest = ignoreRequests })
 		done := make(chan error, 2)
 		for range 2 {
-			go func() { done <- c.WaitAllDurable(t.Context()) }()
+			go func() { done <- c.WaitAllDurable(t.Context()) }() // ends with the cluster
 		}
 		c.pass(time.Second)
 		c.nodes[2].set(func(f *fakeNode) { f.onRequest = nil })
@@ -175,11 +175,11 @@ func TestWaitAllDurable_WhoAsksLeaves_TheOthersAskAgain(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), when)
 			defer cancel()
 			first := make(chan error, 1)
-			go func() { first <- c.WaitAllDurable(ctx) }()
+			go func() { first <- c.WaitAllDurable(ctx) }() // ends with ctx
 			synctest.Wait()
 			done := make(chan error)
 			for range 8 {
-				go func() { done <- c.WaitAllDurable(t.Context()) }()
+				go func() { done <- c.WaitAllDurable(t.Context()) }() // ends with the checkpoint
 			}
 			began := time.Now()
 			for range 8 {
@@ -203,7 +203,7 @@ func TestWaitAllDurable_ContextEndsOrClientCloses_SaysSo(t *testing.T) {
 		defer cancel()
 		done := make(chan error)
 		for range 2 {
-			go func() { done <- c.WaitAllDurable(ctx) }()
+			go func() { done <- c.WaitAllDurable(ctx) }() // ends with ctx
 		}
 		for range 2 {
 			if err := <-done; !errors.Is(err, context.DeadlineExceeded) || SurelyNotDone(err) {
@@ -211,7 +211,7 @@ func TestWaitAllDurable_ContextEndsOrClientCloses_SaysSo(t *testing.T) {
 			}
 		}
 		for range 2 {
-			go func() { done <- c.WaitAllDurable(t.Context()) }()
+			go func() { done <- c.WaitAllDurable(t.Context()) }() // ends with Close
 		}
 		c.pass(time.Second)
 		c.Close()

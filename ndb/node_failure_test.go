@@ -160,7 +160,7 @@ func TestClient_Close_EndsWhatWaits(t *testing.T) {
 		c.nodes[2].set(func(f *fakeNode) { f.onRequest = ignoreRequests })
 		c.nodes[3].set(func(f *fakeNode) { f.onRequest = ignoreRequests })
 		waited := make(chan error, 1)
-		go func() { waited <- c.WaitDurable(t.Context(), 5<<32) }()
+		go func() { waited <- c.WaitDurable(t.Context(), 5<<32) }() // ends with Close
 		synctest.Wait()
 		c.Close()
 		if err := <-waited; err == nil {

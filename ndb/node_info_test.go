@@ -14,7 +14,7 @@ import (
 func TestNode_StateChanges_AreTracedAndLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
-			mu    sync.Mutex
+			mu    sync.Mutex // guards trace
 			trace []NodeInfo
 			log   bytes.Buffer
 		)

@@ -46,7 +46,7 @@ func TestWaitDurable_ManyCallers_ShareOneRequestAtATime(t *testing.T) {
 		})
 		done := make(chan error, 100)
 		for i := range 100 {
-			go func() { done <- c.WaitDurable(t.Context(), GCI(8+i%2)<<32|GCI(i)) }()
+			go func() { done <- c.WaitDurable(t.Context(), GCI(8+i%2)<<32|GCI(i)) }() // ends with the checkpoint
 		}
 		began := time.Now()
 		for range 100 {
@@ -89,7 +89,7 @@ func TestWaitDurable_NodeLostOrRefusing_AsksAnother(t *testing.T) {
 			<-asked
 		}
 		done := make(chan error, 1)
-		go func() { done <- c.WaitDurable(t.Context(), 10<<32) }()
+		go func() { done <- c.WaitDurable(t.Context(), 10<<32) }() // ends with the checkpoint
 		c.nodes[3].set(func(f *fakeNode) {
 			f.onRequest = answerGCP(func() signal.Incoming { return &signal.WaitGCPConf{GCI: 10 << 32} })
 		})
@@ -105,7 +105,7 @@ func TestWaitDurable_ClusterLostMeanwhile_NotDurable(t *testing.T) {
 		c := newTestCluster(t, 2)
 		c.nodes[2].set(func(f *fakeNode) { f.onRequest = ignoreRequests })
 		done := make(chan error, 1)
-		go func() { done <- c.WaitDurable(t.Context(), 9<<32) }()
+		go func() { done <- c.WaitDurable(t.Context(), 9<<32) }() // ends with the cluster
 		synctest.Wait()
 		c.nodes[2].cut()
 		if err := <-done; !errors.Is(err, errLostMeanwhile) || SurelyNotDone(err) {
@@ -127,7 +127,7 @@ func TestWaitDurable_AskerLeaves_TheNextOneAsks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		asker := make(chan error, 1)
-		go func() { asker <- c.WaitDurable(ctx, 9<<32) }()
+		go func() { asker <- c.WaitDurable(ctx, 9<<32) }() // ends with ctx
 		synctest.Wait()
 		if err := c.WaitDurable(t.Context(), 9<<32); err != nil || requests != 2 {
 			t.Errorf("got %v after %d requests, want nil after 2", err, requests)
@@ -145,7 +145,7 @@ func TestReplies_OnlyTheAnswerToTheRequestArrives(t *testing.T) {
 		answers := make(chan *signal.Message, 1)
 		failures := make(chan error, 1)
 		var id uint32
-		go func() {
+		go func() { // ends with the answer
 			m, err := c.replies.request(t.Context(), l, signal.GSNListTablesReq, func(i uint32) error { id = i; return nil })
 			answers <- m
 			failures <- err

@@ -80,46 +80,59 @@ func TestAnswerThatNeverComes_EndsWithTheLink(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := ndbtest.Run(t, ndbtest.DataNodes(1), ndbtest.InMemory())
-				cluster.MustCreateTable(changingColumns)
-				j := &journal{}
-				c := &changingTable{cluster: cluster}
-				var err error
-				c.client, err = ndb.Connect(t.Context(), ndb.Config{Connectstring: cluster.Connectstring(), Dialer: cluster.Dial, Trace: j.trace()})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(c.client.Close)
-				c.table = c.open(t)
+				c, j := newTableInMemory(t)
 				c.fill(t, 5)
-				swallow(cluster, test.which, test.gsns...)
+				swallow(c.cluster, test.which, test.gsns...)
 				test.leave(t, c)
 				left := time.Now()
-				synctest.Wait()
-				if s := c.client.Stats(); s.Records != 1 {
-					t.Fatalf("got %+v, want a record that waits for its answer", s)
-				}
-				var loss ndb.LinkLoss
-				select {
-				case loss = <-j.losses:
-				case <-time.After(time.Hour):
-					t.Fatal("the link lives on")
-				}
-				if took := time.Since(left); took < test.timeout-2*time.Second || took > test.timeout+2*time.Second {
-					t.Errorf("got the end of the link after %v, want %v", took, test.timeout)
-				}
-				if !strings.Contains(loss.Err.Error(), "owes an answer") {
-					t.Errorf("got %v, want the reason", loss.Err)
-				}
-				synctest.Wait()
-				if s := c.client.Stats(); s.Records != 0 || s.Transactions != 0 {
-					t.Errorf("got %+v, want nothing left", s)
-				}
+				wantEndOfLink(t, c, j, left, test.timeout)
 				<-time.After(5 * time.Second) // of the bubble: the node is connected to again
 				if _, err := c.client.Write(t.Context(), c.row(t, 1)); err != nil {
 					t.Errorf("afterwards: %v", err)
 				}
 			})
 		})
+	}
+}
+
+// newTableInMemory is newTracedTable for a test on fake time.
+func newTableInMemory(t *testing.T) (*changingTable, *journal) {
+	t.Helper()
+	j := &journal{}
+	c := &changingTable{cluster: ndbtest.Run(t, ndbtest.DataNodes(1), ndbtest.InMemory())}
+	c.cluster.MustCreateTable(changingColumns)
+	var err error
+	c.client, err = ndb.Connect(t.Context(), ndb.Config{Connectstring: c.cluster.Connectstring(), Dialer: c.cluster.Dial, Trace: j.trace()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.client.Close)
+	c.table = c.open(t)
+	return c, j
+}
+
+// wantEndOfLink fails where the link does not end about that long after left, and
+// with it the record that waits for its answer.
+func wantEndOfLink(t *testing.T, c *changingTable, j *journal, left time.Time, timeout time.Duration) {
+	t.Helper()
+	synctest.Wait()
+	if s := c.client.Stats(); s.Records != 1 {
+		t.Fatalf("got %+v, want a record that waits for its answer", s)
+	}
+	var loss ndb.LinkLoss
+	select {
+	case loss = <-j.losses:
+	case <-time.After(time.Hour):
+		t.Fatal("the link lives on")
+	}
+	if took := time.Since(left); took < timeout-2*time.Second || took > timeout+2*time.Second {
+		t.Errorf("got the end of the link after %v, want %v", took, timeout)
+	}
+	if !strings.Contains(loss.Err.Error(), "owes an answer") {
+		t.Errorf("got %v, want the reason", loss.Err)
+	}
+	synctest.Wait()
+	if s := c.client.Stats(); s.Records != 0 || s.Transactions != 0 {
+		t.Errorf("got %+v, want nothing left", s)
 	}
 }

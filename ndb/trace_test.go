@@ -75,43 +75,7 @@ func (c *changingTable) row(t *testing.T, id int64) *ndb.Values {
 
 func TestTrace_Call_TellsRoundTripsOfEachCall(t *testing.T) {
 	c, j := newTracedTable(t)
-	ctx := context.WithValue(context.Background(), contextKey{}, "mine") // without a deadline: another one takes its place
-	if err := c.client.WaitDurable(ctx, 0); err != nil {
-		t.Fatal(err)
-	}
-	var row ndb.Row
-	all, err := c.table.Select()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range int64(3) {
-		if _, err := c.client.Insert(ctx, c.row(t, id)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	missing := c.client.Read(ctx, c.row(t, 9), all, &row)
-	tx, err := c.client.Begin(ctx, c.row(t, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx.Update(c.row(t, 1).Int64(columnOf(t, c.table, "n"), 7))
-	tx.Read(c.row(t, 2), all, &row, ndb.CommittedRead)
-	if err := errors.Join(tx.Execute(ctx), tx.Commit(ctx)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.client.Scan(ctx, ndb.Scan{Table: c.table, Columns: all, BatchRows: 2, Parallel: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for s.Next(ctx) {
-	}
-	if _, err := c.client.Count(ctx, ndb.Scan{Table: c.table}); err != nil {
-		t.Fatal(err)
-	}
-	b := c.client.NewBatch(ctx, ndb.BatchOptions{})
-	b.Delete(c.row(t, 1))
-	b.Wait()
-
+	missing := callEach(t, c)
 	calls := j.take()
 	for _, want := range []struct {
 		op                     ndb.CallOp
@@ -154,6 +118,49 @@ func TestTrace_Call_TellsRoundTripsOfEachCall(t *testing.T) {
 			t.Errorf("call %d has another context", i)
 		}
 	}
+}
+
+// callEach makes a call of most kinds, and returns the error of its read of a row
+// that is missing.
+func callEach(t *testing.T, c *changingTable) (missing error) {
+	t.Helper()
+	ctx := context.WithValue(context.Background(), contextKey{}, "mine") // without a deadline: another one takes its place
+	if err := c.client.WaitDurable(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	var row ndb.Row
+	all, err := c.table.Select()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range int64(3) {
+		if _, err := c.client.Insert(ctx, c.row(t, id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	missing = c.client.Read(ctx, c.row(t, 9), all, &row)
+	tx, err := c.client.Begin(ctx, c.row(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx.Update(c.row(t, 1).Int64(columnOf(t, c.table, "n"), 7))
+	tx.Read(c.row(t, 2), all, &row, ndb.CommittedRead)
+	if err := errors.Join(tx.Execute(ctx), tx.Commit(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.client.Scan(ctx, ndb.Scan{Table: c.table, Columns: all, BatchRows: 2, Parallel: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s.Next(ctx) {
+	}
+	if _, err := c.client.Count(ctx, ndb.Scan{Table: c.table}); err != nil {
+		t.Fatal(err)
+	}
+	b := c.client.NewBatch(ctx, ndb.BatchOptions{})
+	b.Delete(c.row(t, 1))
+	b.Wait()
+	return missing
 }
 
 func TestTrace_TableMadeAnew_TellsOfTheRetry(t *testing.T) {

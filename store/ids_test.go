@@ -157,7 +157,7 @@ func TestIDs_UniqueUnderConcurrency(t *testing.T) {
 	all := make([]int64, goroutines*each)
 	var running sync.WaitGroup
 	for g := range goroutines {
-		running.Go(func() {
+		running.Go(func() { // ends after its IDs
 			for i := range each {
 				all[g*each+i] = ids.Next()
 			}

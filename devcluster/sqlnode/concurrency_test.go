@@ -115,7 +115,7 @@ func TestConcurrent_InsertsOfTheSameID_OneWins(t *testing.T) {
 	db := start(t, config{LockWait: patient})
 	const rounds = 10
 	var (
-		mu   sync.Mutex
+		mu   sync.Mutex // guards all below
 		won  = make([]int, rounds)
 		lost int
 	)
@@ -144,7 +144,7 @@ func TestConcurrent_InsertsOfTheSameID_OneWins(t *testing.T) {
 func TestConcurrent_UpsertsOfTheSameID_OneInserts(t *testing.T) {
 	db := start(t, config{LockWait: patient})
 	var (
-		mu       sync.Mutex
+		mu       sync.Mutex // guards inserted
 		inserted int
 	)
 	onEach(t, db, func(ctx context.Context, i int, c *sql.Conn) error {

@@ -39,7 +39,7 @@ func commit(t *testing.T, tx *sql.Tx) {
 // inBackground runs f, and returns what waits for its result.
 func inBackground(f func() error) (wait func() error) {
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	go func() { done <- f() }() // ends with f
 	return func() error { return <-done }
 }
 

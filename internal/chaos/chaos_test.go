@@ -39,7 +39,7 @@ type run struct {
 
 func TestEveryAnswerCanBeTrue_WhileEverythingFails(t *testing.T) {
 	r := &run{t: t, settings: readSettings(t), faults: &faults{underWay: map[string]int{}, count: map[string]int{}}}
-	t.Logf("%v; the same seed draws the same operations and faults", r.settings)
+	t.Logf("%v; the same seed draws the same faults in the same order", r.settings)
 	defer func() {
 		if t.Failed() {
 			t.Logf("%v; logs of the gateways are in %s", r.settings, r.dir)

@@ -13,6 +13,7 @@ import (
 const (
 	activeRows = 4       // that clients use at a time; more clients at one row, and the check takes too long
 	rowOps     = 150     // after which another row takes the place of one, so that each can be checked
+	rowUnknown = 8       // writes of unknown outcome, after which another one takes its place
 	maxOps     = 400_000 // of all rows, some 100 MB
 	idsASecond = 10_000  // far more rows than clients get through in one
 )
@@ -23,6 +24,7 @@ type row struct {
 
 	mu   sync.Mutex // guards all below
 	ops  []*history.Op
+	open int                    // of unknown outcome among them
 	tags map[string]history.Row // ETag → what it stood for
 	last string                 // the ETag seen last
 }
@@ -69,13 +71,16 @@ func (r *rows) pick(random *rand.Rand) *row {
 func (r *rows) add(row *row, o *history.Op) {
 	row.mu.Lock()
 	row.ops = append(row.ops, o)
-	n := len(row.ops)
+	if o.Outcome == history.Unknown {
+		row.open++
+	}
+	isFull := len(row.ops) >= rowOps || row.open >= rowUnknown
 	row.mu.Unlock()
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.total++
-	if i := slices.Index(r.active, row); i >= 0 && n >= rowOps {
+	if i := slices.Index(r.active, row); i >= 0 && isFull {
 		r.active[i] = r.fresh()
 	}
 }

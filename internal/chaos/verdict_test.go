@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// promise is what the gateways' reads promise; see README.
+	// promise is what reads promise, as docs/consistency.md says.
 	promise = history.OfEitherReplica
 
 	rowLimit = 20 * time.Second // of the check of one row

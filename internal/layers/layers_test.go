@@ -153,6 +153,14 @@ var rules = []rule{
 		func(a arrow) bool { return a.toOurs("cmd") && !within(a.from(), "cmd") },
 	},
 	{
+		"porcupine is for the chaos suite, and the chaos suite for nobody: neither is part of a program",
+		func(string) bool { return true },
+		func(a arrow) bool {
+			return a.toOurs("internal/chaos") && !within(a.from(), "internal/chaos") ||
+				a.toTheirs("github.com/anishathalye/porcupine") && !within(a.from(), "internal/chaos")
+		},
+	},
+	{
 		"loadtest never imports api",
 		in("loadtest"),
 		func(a arrow) bool { return a.toOurs("api") },

@@ -70,6 +70,10 @@ func TestWrongArrows(t *testing.T) {
 		{"ndb/internal/mgm/mgm.go", module + "/ndb/internal/transporter", "the transporter above"},
 		{"internal/x/x.go", module + "/cmd/gateway", "nothing imports cmd"},
 		{"loadtest/engine.go", module + "/api", "loadtest never imports api"},
+		{"internal/chaos/history/check.go", "github.com/anishathalye/porcupine", ""},
+		{"internal/chaos/chaos_test.go", module + "/internal/chaos/history", ""},
+		{"cmd/gateway/run.go", "github.com/anishathalye/porcupine", "porcupine is for the chaos suite"},
+		{"cmd/gateway/run.go", module + "/internal/chaos/history", "porcupine is for the chaos suite"},
 	}
 	for _, test := range tests {
 		got := strings.Join(wrongArrows([]arrow{newArrow(test.file, test.target)}), "\n")

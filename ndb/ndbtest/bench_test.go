@@ -33,7 +33,7 @@ func BenchmarkClient(b *testing.B) {
 				var wg sync.WaitGroup
 				b.ReportAllocs()
 				for range callers {
-					wg.Go(func() {
+					wg.Go(func() { // ends after its part of b.N
 						key, row := e.table.NewValues(), ndb.Row{}
 						for n := left.Add(-1); n >= 0; n = left.Add(-1) {
 							key.Reset()

@@ -94,7 +94,7 @@ func TestClient_NodesComeAndGo_NothingAcknowledgedIsLost(t *testing.T) {
 	}
 	attempts := make([][]attempt, callers)
 	for i := range callers {
-		wg.Go(func() {
+		wg.Go(func() { // ends with stop
 			for n := int64(0); !stop.Load(); n++ {
 				id := n*callers + int64(i)
 				_, err := e.Insert(ctx, e.key(id))

@@ -169,7 +169,7 @@ func TestLocalRows_RowMovedWhileItsLockIsWaitedFor_IsMetOnce(t *testing.T) {
 		var ids []int64
 		done := make(chan error)
 		reader := begin(t, c)
-		go func() {
+		go func() { // ends after the commit
 			var err error
 			ids, err = scanIDs(t.Context(), reader, rows, ndbtest.LocalScan{
 				Index: "by_name", Low: []any{"a"}, High: []any{"f"}, HighStrict: true, Reverse: reverse, ForUpdate: true,

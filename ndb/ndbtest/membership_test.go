@@ -230,7 +230,7 @@ func TestWaitDurable(t *testing.T) {
 		t.Error("got no error before the checkpoint")
 	}
 	done := make(chan error)
-	go func() { done <- e.WaitDurable(ctx, gci) }()
+	go func() { done <- e.WaitDurable(ctx, gci) }() // ends with the checkpoint
 	for waiting := true; waiting; {
 		e.cluster.Checkpoint()
 		select {

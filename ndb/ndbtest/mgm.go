@@ -16,12 +16,16 @@ import (
 //   - get version, get mgmd nodeid, check connection, get status, end session;
 //   - dump events tells how much memory the data nodes use, and knows no other
 //     events;
-//   - get nodeid reserves an ID until its node comes, or for ReservationTimeout;
+//   - get nodeid reserves an ID until its node comes, or for reservationTimeout;
 //     1101 while it is taken or its last link was closed a moment ago, and while
 //     no data node is started; 1102 for one that is not in the configuration;
 //   - get config_v2 hands out the configuration of an API node;
 //   - get connection parameter tells the port of a data node, where it is dynamic;
 //   - anything else is unknown.
+
+// reservationTimeout is how long an allocated node ID without a link stays taken,
+// where the request does not say.
+const reservationTimeout = 20 * time.Second
 
 // mgmServer is the management server. What is not said to be fixed is guarded by
 // Cluster.mu.
@@ -195,7 +199,7 @@ func (c *Cluster) allocate(r *mgm.Request) *mgm.Reply {
 	case !api.free():
 		return refuse(mgm.CodeNotNow, "Id %d already allocated by another node.", wanted)
 	}
-	keep := c.opt.reservation
+	keep := reservationTimeout
 	if seconds, err := r.Fields.Int("timeout", 1, 1<<20); err == nil {
 		keep = time.Duration(seconds) * time.Second
 	}

@@ -34,7 +34,7 @@ func TestMemoryNetwork_CarriesMoreThanItsBuffer(t *testing.T) {
 	client, server, _ := memoryPair(t)
 	sent := bytes.Repeat([]byte("0123456789abcdef"), memoryBufferSize/4)
 	done := make(chan error)
-	go func() {
+	go func() { // ends once all is read
 		_, err := client.Write(sent)
 		done <- errors.Join(err, client.Close())
 	}()
@@ -63,7 +63,7 @@ func TestMemoryNetwork_Deadlines(t *testing.T) {
 		}
 		_ = client.SetDeadline(time.Time{})
 		_ = server.SetWriteDeadline(time.Now().Add(time.Second))
-		go func() { _, _ = server.Write([]byte("late")) }()
+		go func() { _, _ = server.Write([]byte("late")) }() // ends at once
 		if n, err := client.Read(make([]byte, 10)); n != 4 || err != nil {
 			t.Errorf("got %d, %v", n, err)
 		}

@@ -23,8 +23,6 @@ type options struct {
 	inactive        time.Duration
 	heartbeat       time.Duration
 	quarantine      time.Duration
-	reservation     time.Duration
-	failover        time.Duration
 	startDelay      time.Duration
 	epoch           time.Duration
 	checkpoint      time.Duration
@@ -58,8 +56,6 @@ func defaultOptions() options {
 		lockWait:        1200 * time.Millisecond,
 		heartbeat:       1500 * time.Millisecond,
 		quarantine:      50 * time.Millisecond,
-		reservation:     20 * time.Second,
-		failover:        5 * time.Millisecond,
 		startDelay:      5 * time.Millisecond,
 		epoch:           100 * time.Millisecond,
 		checkpoint:      2 * time.Second,
@@ -150,14 +146,6 @@ func HeartbeatInterval(d time.Duration) Option { return func(o *options) { o.hea
 // one was closed, and the management server does not give its ID away. The
 // default is 50 ms; real clusters take about 3 s.
 func Quarantine(d time.Duration) Option { return func(o *options) { o.quarantine = d } }
-
-// ReservationTimeout is how long an allocated node ID without a link stays
-// taken, 20 s by default.
-func ReservationTimeout(d time.Duration) Option { return func(o *options) { o.reservation = d } }
-
-// FailoverDelay is the time between the steps in which the other nodes handle
-// the death of a data node, 5 ms by default.
-func FailoverDelay(d time.Duration) Option { return func(o *options) { o.failover = d } }
 
 // StartDelay is how long a data node is starting, and how long each level takes
 // of one that is stopped with StopNode. The default is 5 ms.

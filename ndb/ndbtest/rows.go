@@ -220,22 +220,6 @@ func (r *Rows) Insert(rows ...[]any) error {
 	return tx.Commit()
 }
 
-// Clear deletes all rows in one transaction.
-func (r *Rows) Clear() error {
-	tx := r.cluster.Begin()
-	defer tx.Rollback()
-	for _, values := range r.All() {
-		var key []any
-		for _, c := range r.table.key {
-			key = append(key, values[c.ID])
-		}
-		if _, err := tx.Delete(r.cluster.life, r, key); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
-}
-
 // decode returns the values of a row.
 func decode(columns []dictinfo.Column, v *version) []any {
 	values := make([]any, len(columns))

@@ -135,7 +135,7 @@ func TestWaitAllDurable_MasterDies_TheNextOneTells(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitForAll)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- e.WaitAllDurable(ctx) }()
+	go func() { done <- e.WaitAllDurable(ctx) }() // ends with the checkpoint
 	<-asked
 	e.cluster.KillNode(2) // whichever was asked: the other one is told
 	if node := <-asked; node != 3 {
@@ -277,7 +277,7 @@ func TestStallManagement_CallsEndWithTheirContexts_ThenGoOn(t *testing.T) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 	done := make(chan error)
-	go func() { _, err := e.ClusterStatus(t.Context()); done <- err }()
+	go func() { _, err := e.ClusterStatus(t.Context()); done <- err }() // ends after ResumeManagement
 	e.cluster.ResumeManagement()
 	if err := <-done; err != nil {
 		t.Error(err)

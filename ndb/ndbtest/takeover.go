@@ -25,8 +25,12 @@ import (
 
 const codeNodeFailed = 286
 
+// failoverDelay is the time between the steps in which the other nodes handle the
+// death of a data node.
+const failoverDelay = 5 * time.Millisecond
+
 // KillNode makes a data node die at once. The others handle that in steps that
-// are FailoverDelay apart.
+// are failoverDelay apart.
 func (c *Cluster) KillNode(id int) { c.do(func() { c.die(c.node(id)) }) }
 
 // KillAll makes all data nodes die at once. Commits since the last global
@@ -126,7 +130,7 @@ func (c *Cluster) handleFailure(n *dataNode, orphans []orphan) {
 			})
 		},
 	}
-	c.inSteps(c.opt.failover, steps)
+	c.inSteps(failoverDelay, steps)
 }
 
 // inSteps runs the steps one after another, with a delay before each, unless the

@@ -16,8 +16,11 @@ func move(ctx context.Context, gateway string, id int64, city string) error {
 	}
 	road := "ndb"
 	read, err := c.GetEmployeeWithResponse(ctx, id, &client.GetEmployeeParams{XBackend: &road})
-	if err != nil || read.JSON200 == nil {
-		return fmt.Errorf("reading %d: %s: %w", id, read.Status(), err)
+	if err != nil {
+		return err
+	}
+	if read.JSON200 == nil {
+		return fmt.Errorf("reading %d: %s", id, read.Status())
 	}
 	unchanged := &client.PatchEmployeeParams{IfMatch: &read.Headers200.ETag}
 	patch := client.EmployeePatch{City: nullable.NewNullableWithValue(city)}

@@ -1,5 +1,5 @@
 // Package memstore is the contract of store in its shortest form: a mutex and
-// a map. Tests of the HTTP side use it; it keeps nothing.
+// maps. Tests of the HTTP side use it; nothing outlives the process.
 package memstore
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/ndbgate/ndbgate/store/internal/columnrule"
 )
 
-// Store keeps employees in memory. The zero value is ready for use.
+// Store keeps employees in memory. The zero value is ready for use. It is
+// safe for concurrent use.
 type Store struct {
 	mu      sync.Mutex // guards all below
 	rows    map[int64]models.Employee

@@ -121,7 +121,7 @@ func TestList_ByCity_InPages(t *testing.T) {
 func testSavesAndDeletes(t *testing.T, s *ndbapi.Store, first int64) {
 	const callers, rounds, rows = 32, 300, 3
 	var balance [rows]int
-	var mu sync.Mutex
+	var mu sync.Mutex // guards balance
 	var running sync.WaitGroup
 	for g := range callers {
 		running.Go(func() { // ends after its rounds

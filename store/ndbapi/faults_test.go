@@ -90,7 +90,7 @@ func TestNodeKilled_UnderLoad_NothingIsLost(t *testing.T) {
 	const writers, rounds = 16, 150
 	c := startCluster(t)
 	s := openOn(t, c, quiet)
-	var mu sync.Mutex
+	var mu sync.Mutex // guards done and refused
 	done, refused := map[int64]bool{}, map[int64]bool{}
 	var running sync.WaitGroup
 	for w := range writers {
@@ -110,7 +110,7 @@ func TestNodeKilled_UnderLoad_NothingIsLost(t *testing.T) {
 					t.Errorf("create %d: %v", id, err)
 				}
 				if len(done) == rounds {
-					go c.KillNode(c.Nodes()[0]) // writers go on meanwhile
+					go c.KillNode(c.Nodes()[0]) // ends once it is dead; writers go on meanwhile
 				}
 				mu.Unlock()
 			}

@@ -86,11 +86,12 @@ func openNode(ctx context.Context, dsn, table string, cfg *Config) (*node, error
 		return nil, errors.Join(fmt.Errorf("open GORM: %w", err), n.pool.Close(), probePool.Close(), n.killer.pool.Close())
 	}
 	n.suspect() // what is true at the start is not known yet
-	n.done.Go(func() {
+
+	n.done.Go(func() { // ends with ctx
 		n.watch(ctx, probeDB)
 		_ = probePool.Close()
 	})
-	n.done.Go(func() {
+	n.done.Go(func() { // ends with ctx
 		n.killer.run(ctx)
 		_ = n.killer.pool.Close()
 	})

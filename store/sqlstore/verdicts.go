@@ -36,8 +36,9 @@ var (
 	unknown     = verdict{kind: store.ErrUnknownOutcome}
 )
 
-// verdicts lists what is not permanent. 1030, 1180, 1296 and 1297 carry a code
-// of the engine: see engineVerdict.
+// verdicts lists what is not permanent, by the numbers of MySQL's Server Error
+// Message Reference. 1030, 1180, 1296 and 1297 carry a code of the engine: see
+// engineVerdict.
 var verdicts = map[uint16]verdict{
 	1022: conflict, 1062: conflict, 1169: conflict, 1586: conflict,
 

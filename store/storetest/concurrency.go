@@ -20,7 +20,7 @@ func together(n int, run func(i int) error) []error {
 	start := make(chan struct{})
 	var running sync.WaitGroup
 	for i := range n {
-		running.Go(func() {
+		running.Go(func() { // ends with run
 			<-start
 			errs[i] = run(i)
 		})

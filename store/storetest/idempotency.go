@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -325,12 +326,7 @@ func (s *onceSuite) testTwins(t *testing.T) {
 	for name, ids := range map[string]func(t *testing.T) []int64{
 		"with IDs of their own": func(t *testing.T) []int64 { return s.newIDs(t, goroutines) },
 		"with one ID": func(t *testing.T) []int64 {
-			ids := make([]int64, goroutines)
-			id := s.newID(t)
-			for i := range ids {
-				ids[i] = id
-			}
-			return ids
+			return slices.Repeat([]int64{s.newID(t)}, goroutines)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +358,7 @@ func (s *onceSuite) testTwinsOfManyKeys(t *testing.T) {
 		for i := key; i < len(errs); i += keys {
 			mine = append(mine, errs[i])
 		}
-		s.wantOneOf(t, mine, []int64{ids[key], ids[key], ids[key], ids[key]})
+		s.wantOneOf(t, mine, slices.Repeat([]int64{ids[key]}, twins))
 	}
 }
 

@@ -105,6 +105,10 @@ func (s *suite) testPatch(t *testing.T) {
 		want.First = nil
 		s.wantPatched(t, patchOf(models.Employee{}, "first"), store.PatchOptions{Precondition: sees(t, e)}, want)
 	})
+	s.testPatchRefused(t)
+}
+
+func (s *suite) testPatchRefused(t *testing.T) {
 	for name, pre := range map[string]store.Precondition{"if absent": absent, "if it matches": never} {
 		for what, patch := range somePatches {
 			t.Run(name+" leaves a row for which that does not hold, "+what, func(t *testing.T) {

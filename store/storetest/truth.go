@@ -27,8 +27,7 @@ func truthOf(b bool) truth {
 }
 
 // holds is what a filter is for an employee, by the book: three values, and NOT
-// where it stands. Text is of the
-// alphabet of this suite; see folded.
+// where it stands. Text is of the alphabet of this suite; see folded.
 func holds(f models.Filter, e *models.Employee) truth {
 	switch f.Op {
 	case models.OpAnd:

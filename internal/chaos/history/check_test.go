@@ -112,6 +112,15 @@ var histories = []struct {
 	{"old row while a write is under way", []*Op{
 		at(0, 1, put("a", Created)), at(2, 9, put("b", Replaced)), at(3, 4, get("b")), at(5, 6, get("a")), at(10, 11, get("b")),
 	}, Wrong, Right},
+	{"old row after a 404, while the delete is under way", []*Op{
+		at(0, 1, put("a", Created)), at(2, 9, deleted), at(3, 4, Op{Kind: Delete, Outcome: NotFound}), at(5, 6, get("a")), at(10, 11, absent),
+	}, Wrong, Right},
+	{"old row after a 404, when the delete is acknowledged", []*Op{
+		at(0, 1, put("a", Created)), at(2, 4, deleted), at(3, 4, Op{Kind: Delete, Outcome: NotFound}), at(5, 6, get("a")),
+	}, Wrong, Wrong},
+	{"row before the old one while a write is under way", []*Op{
+		at(0, 1, put("a", Created)), at(2, 9, put("b", Replaced)), at(2, 9, put("c", Replaced)), at(3, 4, get("b")), at(5, 6, get("c")), at(7, 8, get("a")),
+	}, Wrong, Wrong},
 	{"old row in the write's own answer", []*Op{at(0, 1, put("a", Created)), at(2, 9, saw(patch("b", Done, nil), seen("a")))}, Wrong, Wrong},
 	{"precondition on the old row while a write is under way", []*Op{
 		at(0, 1, put("a", Created)), at(2, 9, put("b", Replaced)), at(3, 4, get("b")), at(5, 6, patch("c", Done, seen("a"))),

@@ -15,12 +15,13 @@ const (
 	Linearizable Reads = iota
 
 	// OfEitherReplica is what NDB does where a table has read backup: a commit
-	// reaches the replicas of the row one after another, and the client hears of
-	// it once it has reached all. A read is served by any replica, without a lock.
-	// So while a commit is under way one read may see the new row and a later one
-	// the old row again. Once the write is acknowledged every read sees it. Writes,
-	// preconditions, and the answers 404, 409 and 412 of writes go by the locked
-	// row and are linearizable.
+	// reaches the replicas of a row one after another, and the client hears of it
+	// once it has reached both. A read is served by either replica, without a lock.
+	// So until a write is acknowledged one read may see the new row and a later one
+	// the old row again, even after a 404, 409 or 412 by which another client knew
+	// of the new one. Once it is acknowledged, every read sees it. Writes, their
+	// preconditions and what they return go by the locked row and are linearizable,
+	// and the next change of a row begins when both replicas have the one before.
 	OfEitherReplica
 )
 
@@ -70,15 +71,14 @@ func (r Reads) step(s state, next step) (bool, state) {
 	switch {
 	case next.last:
 		return s.commit == next.Op, s.settled()
-	case next.Kind != Get && s.commit != nil && s.commit.Outcome != Unknown:
-		return false, s // the lock is held until the last replica has the commit
+	case next.isWrite() && s.commit != nil && s.commit.Outcome != Unknown:
+		return false, s // the next change waits for the last replica
 	default:
 		return r.apply(s, next.Op)
 	}
 }
 
-// apply tells whether an operation can have its effect now. A write gets its lock
-// when the commit before it has reached every replica.
+// apply tells whether an operation can have its effect now.
 func (r Reads) apply(s state, o *Op) (bool, state) {
 	if o.Kind == Get {
 		return s.row == o.seen() || !o.Settled && s.commit != nil && s.before == o.seen(), s
@@ -87,8 +87,11 @@ func (r Reads) apply(s state, o *Op) (bool, state) {
 	if o.Outcome != Unknown && (outcome != o.Outcome || o.Saw != nil && *o.Saw != row) {
 		return false, s
 	}
+	if row == s.row {
+		return true, s
+	}
 	after := state{row: row}
-	if r == OfEitherReplica && o.isWrite() && row != s.row {
+	if r == OfEitherReplica {
 		after.before, after.commit = s.row, o
 		if o.Outcome == Unknown {
 			after.commit = someUnknown

@@ -142,11 +142,11 @@ func (s *search) isReadElsewhere(p state) bool {
 	return false
 }
 
-// settleReads has all that change nothing and are right now happen now: later
-// they can only be as right.
+// settleReads has all reads and refusals that are right now happen now: later they
+// can only be as right. A write that changes nothing now might be of use later.
 func (s *search) settleReads(p position) position {
 	for i := range s.open {
-		if after, ok := s.after(p, i); ok && after.state == p.state && s.open[i].op.Outcome != Unknown {
+		if after, ok := s.after(p, i); ok && after.state == p.state && !s.open[i].op.isWrite() {
 			p = after
 		}
 	}

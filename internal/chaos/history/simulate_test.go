@@ -69,7 +69,7 @@ func (s *simulation) take(from *[]*Op) *Op {
 
 func (s *simulation) effect() {
 	o := s.take(&s.waiting)
-	if o.Kind != Get && s.random.IntN(12) == 0 {
+	if o.Kind != Get && s.random.IntN(40) == 0 {
 		o.Outcome, o.Return = Unknown, s.now
 		if s.random.IntN(2) == 0 {
 			s.late = append(s.late, o)
