@@ -25,6 +25,7 @@ const (
 
 // once is what a request with an idempotency key has to keep its answer by.
 type once struct {
+	caller   []byte
 	key      []byte
 	lifetime time.Duration // of the answer
 	bodySum  hash.Hash     // of the body, once it was read
@@ -50,12 +51,13 @@ func (s *server) once(h handler) handler {
 		if err != nil {
 			return err
 		}
-		leave, ok := s.turns.enter(x.ctx, key)
+		caller := callerOf(infoOf(x.ctx).client)
+		leave, ok := s.turns.enter(x.ctx, caller+"\x00"+key)
 		if !ok {
 			return fmt.Errorf("%w: %w", store.ErrKeyInUse, x.ctx.Err())
 		}
 		defer leave()
-		x.once = &once{key: []byte(key), lifetime: s.keyLifetime, bodySum: sha256.New()}
+		x.once = &once{caller: []byte(caller), key: []byte(key), lifetime: s.keyLifetime, bodySum: sha256.New()}
 		err = h(x)
 		if answered, ok := errors.AsType[*store.AnsweredError](err); ok {
 			r, err := s.answeredBefore(x, &answered.Answer)
@@ -88,6 +90,17 @@ func idempotencyKey(h http.Header) (string, error) {
 	return key, nil
 }
 
+// callerOf is a client as kept answers name it: each has keys of its own. A name
+// that is too long for the column is there as its sum, which no name is: it has no
+// colon.
+func callerOf(client string) string {
+	if len(client) <= models.MaxCallerBytes {
+		return client
+	}
+	sum := sha256.Sum256([]byte(client))
+	return hex.EncodeToString(sum[:])
+}
+
 // unquoted reads what follows the first quote of a string (RFC 9651, section
 // 4.2.5), to its end.
 func unquoted(text string) (s string, ok bool) {
@@ -112,7 +125,7 @@ func unquoted(text string) (s string, ok bool) {
 func (x *exchange) kept(r *reply) models.KeptAnswer {
 	now := time.Now()
 	return models.KeptAnswer{
-		Caller:  []byte{}, // nobody tells callers apart yet
+		Caller:  x.once.caller,
 		Key:     x.once.key,
 		Request: x.requestSum(),
 		Made:    now.UnixMilli(),

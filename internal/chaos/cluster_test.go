@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,21 +21,44 @@ var (
 	sqlNodes  = []int{51, 52}
 )
 
-// nodeLimit is how long one command of scripts/cluster may take.
-const nodeLimit = 3 * time.Minute
+const (
+	usableLimit = 75 * time.Second // that a started node may take
+	nodeLimit   = 3 * time.Minute  // that one command of scripts/cluster may take, as it waits for others
+)
 
 // clusterScript runs scripts/cluster, which finds the cluster by CLUSTER_DIR.
 func clusterScript(args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), nodeLimit)
 	defer cancel()
-	if output, err := exec.CommandContext(ctx, "../../scripts/cluster", args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(ctx, "../../scripts/cluster", args...)
+	cmd.Env = append(os.Environ(), fmt.Sprint("CLUSTER_TIMEOUT=", int(usableLimit.Seconds())))
+	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("scripts/cluster %v: %w\n%s", args, err, output)
 	}
 	return nil
 }
 
-func killNode(id int) error  { return clusterScript("kill-node", strconv.Itoa(id)) }
-func startNode(id int) error { return clusterScript("start-node", strconv.Itoa(id)) }
+func killNode(id int) error { return clusterScript("kill-node", strconv.Itoa(id)) }
+
+// starts is how often a node may be started. A mysqld that starts while a data
+// node or the management server starts was seen to wait for two minutes.
+const starts = 3
+
+// startNode returns when the node is usable.
+func startNode(id int) error {
+	var errs []error
+	for range starts {
+		err := clusterScript("start-node", strconv.Itoa(id))
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+		if err := killNode(id); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // signalNode signals all processes of a node.
 func signalNode(id int, signal syscall.Signal) error {
