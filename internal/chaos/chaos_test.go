@@ -111,7 +111,7 @@ func (r *run) chaos(ctx context.Context) {
 		front, back = append(front, g.front), append(back, g.back...)
 	}
 	lanes := []lane{
-		r.faults.clusterLane(ctx), r.faults.sqlLane(), gatewayLane(r.gateways),
+		r.faults.clusterLane(ctx), r.faults.sqlLane(), r.faults.gatewayLane(r.gateways),
 		linkLane("links of clients", front), linkLane("links of gateways", back), linkLane("more links of gateways", back),
 	}
 	var running sync.WaitGroup

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ type fault struct {
 	name        string
 	begin, end  func() error
 	least, most time.Duration // that it lasts
+	isDeath     bool          // of a process; no two at the same time
 }
 
 // lane is a row of faults of which one is under way at a time. Lanes run beside
@@ -32,36 +34,49 @@ type lane struct {
 
 // faults keeps book of what has failed.
 type faults struct {
+	// deaths is held from a death until the process is back. A data node that dies
+	// seconds after a client of the cluster was seen to leave the other one waiting
+	// for good for the end of that client's transactions ("Failure handling of api
+	// 51 has not completed"), so that its node ID stays taken.
+	deaths sync.Mutex
+
 	mu       sync.Mutex // guards all below
 	underWay map[string]int
 	count    map[string]int
 	broken   []error // faults that did not begin or end as they should
-	arbiter  time.Time
+	lastLost time.Time // client of the cluster
 }
 
-// arbiterSettles is how long the data nodes may take to agree on another
-// arbitrator. No data node is killed before.
-const arbiterSettles = 10 * time.Second
+// settling is how long the data nodes may take after the loss of a client, to end
+// what it did, and to agree on another arbitrator. No data node is killed before.
+const settling = 10 * time.Second
 
 // run draws faults until ctx is done, and ends the last one.
 func (f *faults) run(ctx context.Context, l lane, random *rand.Rand) {
 	for pause(ctx, between(random, l.least, l.most)) {
 		fault := l.draw(random)
-		lasts := between(random, fault.least, fault.most)
-		f.note(fault.name, 1)
-		err := fault.begin()
-		pause(ctx, lasts)
-		if endErr := fault.end(); err == nil {
-			err = endErr
-		}
-		f.note(fault.name, -1)
-		if err != nil {
+		if err := f.carryOut(ctx, fault, between(random, fault.least, fault.most)); err != nil {
 			f.mu.Lock()
 			f.broken = append(f.broken, fmt.Errorf("%s: %w", fault.name, err))
 			f.mu.Unlock()
 			return
 		}
 	}
+}
+
+func (f *faults) carryOut(ctx context.Context, fault fault, lasts time.Duration) error {
+	if fault.isDeath {
+		f.deaths.Lock()
+		defer f.deaths.Unlock()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	f.note(fault.name, 1)
+	defer f.note(fault.name, -1)
+	err := fault.begin()
+	pause(ctx, lasts)
+	return errors.Join(err, fault.end())
 }
 
 // pause waits, or returns false when ctx is done.
@@ -99,17 +114,18 @@ func (f *faults) now() []string {
 	return slices.Sorted(maps.Keys(f.underWay))
 }
 
-// arbiterMoves notes that a node is gone which may have been the arbitrator.
-func (f *faults) arbiterMoves() {
+// losesClient notes that a client of the cluster dies, which may have been the
+// arbitrator.
+func (f *faults) losesClient() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.arbiter = time.Now()
+	f.lastLost = time.Now()
 }
 
-func (f *faults) arbiterWait() time.Duration {
+func (f *faults) unsettled() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return max(0, time.Until(f.arbiter.Add(arbiterSettles)))
+	return max(0, time.Until(f.lastLost.Add(settling)))
 }
 
 // clusterLane has the data nodes and the management server.
@@ -119,9 +135,9 @@ func (f *faults) clusterLane(ctx context.Context) lane {
 		switch n := random.IntN(10); {
 		case n < 5:
 			return fault{
-				name: fmt.Sprintf("data node %d is killed", node), least: time.Second, most: 8 * time.Second,
+				name: fmt.Sprintf("data node %d is killed", node), least: time.Second, most: 8 * time.Second, isDeath: true,
 				begin: func() error {
-					for wait := f.arbiterWait(); wait > 0; wait = f.arbiterWait() {
+					for wait := f.unsettled(); wait > 0; wait = f.unsettled() {
 						if !pause(ctx, wait) {
 							return nil // and start a node that runs
 						}
@@ -138,8 +154,8 @@ func (f *faults) clusterLane(ctx context.Context) lane {
 			}
 		default:
 			return fault{
-				name: "the management server is killed", least: time.Second, most: 6 * time.Second,
-				begin: func() error { f.arbiterMoves(); return killNode(managementServer) },
+				name: "the management server is killed", least: time.Second, most: 6 * time.Second, isDeath: true,
+				begin: func() error { f.losesClient(); return killNode(managementServer) },
 				end:   func() error { return startNode(managementServer) },
 			}
 		}
@@ -157,19 +173,19 @@ func (f *faults) sqlLane() lane {
 			}
 		}
 		return fault{
-			name: fmt.Sprintf("mysqld %d is killed", node), least: time.Second, most: 6 * time.Second,
-			begin: func() error { f.arbiterMoves(); return killNode(node) },
+			name: fmt.Sprintf("mysqld %d is killed", node), least: time.Second, most: 6 * time.Second, isDeath: true,
+			begin: func() error { f.losesClient(); return killNode(node) },
 			end:   func() error { return startNode(node) },
 		}
 	}}
 }
 
-func gatewayLane(gateways []*gateway) lane {
+func (f *faults) gatewayLane(gateways []*gateway) lane {
 	return lane{"gateways", 5 * time.Second, 20 * time.Second, func(random *rand.Rand) fault {
 		g := gateways[random.IntN(len(gateways))]
 		return fault{
-			name: g.name + " is killed", least: 100 * time.Millisecond, most: 4 * time.Second,
-			begin: g.kill,
+			name: g.name + " is killed", least: 100 * time.Millisecond, most: 4 * time.Second, isDeath: true,
+			begin: func() error { f.losesClient(); return g.kill() },
 			end:   func() error { return g.start(context.Background()) },
 		}
 	}}
