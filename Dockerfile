@@ -15,7 +15,7 @@ ARG VERSION=dev
 ARG TARGETOS
 ARG TARGETARCH
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /gateway ./cmd/gateway
+    go build -trimpath -ldflags "-s -w -X github.com/ndbgate/ndbgate/cmd/gateway/program.version=$VERSION" -o /gateway ./cmd/gateway
 
 # No shell, no package manager; CA certificates and time zones. User 65532.
 FROM gcr.io/distroless/static-debian12:nonroot

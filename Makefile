@@ -3,11 +3,12 @@
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
+LDFLAGS = -s -w -X main.version=$(VERSION) -X github.com/ndbgate/ndbgate/cmd/gateway/program.version=$(VERSION)
 LISTEN = $(or $(GATEWAY_LISTEN),127.0.0.1:8080)
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test race lint fuzz bench bench-article bench-article-2 cluster-test chaos sdk-test generate release release-check clean
+.PHONY: help run build build-otel test race lint fuzz bench bench-article bench-article-2 cluster-test chaos sdk-test generate release release-check clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -22,8 +23,11 @@ run: build ## a gateway on http://127.0.0.1:8080 over a cluster in one process
 	@exec bin/devcluster -- bin/gateway serve
 
 build: ## bin/gateway, bin/loadtest and bin/devcluster
-	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/gateway ./cmd/loadtest
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/gateway ./cmd/loadtest
 	$(GO) -C devcluster build -trimpath -o ../bin/devcluster .
+
+build-otel: ## bin/gateway-otel: the gateway that exports traces
+	$(GO) -C otel build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/gateway-otel .
 
 test: ## all tests that need no server
 	$(GO) test ./...
@@ -33,6 +37,7 @@ test: ## all tests that need no server
 race: ## the same under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./...
 	CGO_ENABLED=1 $(GO) -C devcluster test -race ./...
+	CGO_ENABLED=1 $(GO) -C otel test -race ./...
 
 lint: ## gofumpt, vet, staticcheck, errcheck, go.mod drift
 	scripts/lint

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -23,10 +24,15 @@ const scope = "github.com/ndbgate/ndbgate"
 // variables of the environment say, or returns nil where they switch it off.
 func newProvider(ctx context.Context, version string) (*sdk.TracerProvider, error) {
 	switch exporter := os.Getenv("OTEL_TRACES_EXPORTER"); {
-	case os.Getenv("OTEL_SDK_DISABLED") == "true", exporter == "none":
+	case strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true"), exporter == "none":
 		return nil, nil
 	case exporter != "" && exporter != "otlp":
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: expected otlp or none", exporter)
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
+		if protocol := os.Getenv(name); protocol == "grpc" {
+			return nil, fmt.Errorf("%s=%s: expected http/protobuf or http/json", name, protocol)
+		}
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {

@@ -61,7 +61,10 @@ func TestNewProvider_Environment(t *testing.T) {
 	}{
 		{name: "OTEL_TRACES_EXPORTER", value: "otlp"},
 		{name: "OTEL_TRACES_EXPORTER", value: "none", off: true},
-		{name: "OTEL_SDK_DISABLED", value: "true", off: true},
+		{name: "OTEL_SDK_DISABLED", value: "True", off: true},
+		{name: "OTEL_EXPORTER_OTLP_PROTOCOL", value: "http/protobuf"},
+		{name: "OTEL_EXPORTER_OTLP_PROTOCOL", value: "grpc", fails: true},
+		{name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", value: "grpc", fails: true},
 		{name: "OTEL_TRACES_EXPORTER", value: "zipkin", fails: true},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {

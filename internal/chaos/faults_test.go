@@ -43,7 +43,7 @@ type faults struct {
 	mu       sync.Mutex // guards all below
 	underWay map[string]int
 	count    map[string]int
-	broken   []error // faults that did not begin or end as they should
+	broken   []error   // faults that did not begin or end as they should
 	lastLost time.Time // client of the cluster
 }
 

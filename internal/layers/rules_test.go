@@ -12,13 +12,13 @@ func TestWrongArrows(t *testing.T) {
 		file, target string
 		wrong        string // a piece of the message; empty: the arrow is fine
 	}{
-		{"cmd/gateway/run.go", module + "/api", ""},
-		{"cmd/gateway/roads.go", module + "/store/sqlstore", ""},
+		{"cmd/gateway/program/run.go", module + "/api", ""},
+		{"cmd/gateway/program/roads.go", module + "/store/sqlstore", ""},
 		{"cmd/loadtest/main.go", module + "/loadtest", ""},
 		{"api/router.go", module + "/store", ""},
 		{"api/router.go", module + "/models", ""},
 		{"api/access.go", module + "/access", ""},
-		{"cmd/gateway/access.go", module + "/access", ""},
+		{"cmd/gateway/program/access.go", module + "/access", ""},
 		{"access/jwksurl.go", "net/http", ""},
 		{"api/router.go", "github.com/go-chi/chi/v5", ""},
 		{"api/spec.go", module, ""},
@@ -72,8 +72,8 @@ func TestWrongArrows(t *testing.T) {
 		{"loadtest/engine.go", module + "/api", "loadtest never imports api"},
 		{"internal/chaos/history/check.go", "github.com/anishathalye/porcupine", ""},
 		{"internal/chaos/chaos_test.go", module + "/internal/chaos/history", ""},
-		{"cmd/gateway/run.go", "github.com/anishathalye/porcupine", "porcupine is for the chaos suite"},
-		{"cmd/gateway/run.go", module + "/internal/chaos/history", "porcupine is for the chaos suite"},
+		{"cmd/gateway/program/run.go", "github.com/anishathalye/porcupine", "porcupine is for the chaos suite"},
+		{"cmd/gateway/program/run.go", module + "/internal/chaos/history", "porcupine is for the chaos suite"},
 	}
 	for _, test := range tests {
 		got := strings.Join(wrongArrows([]arrow{newArrow(test.file, test.target)}), "\n")

@@ -1,0 +1,6 @@
+//go:build race
+
+package program
+
+// raceEnabled tells that the race detector is there, which has limits of its own.
+const raceEnabled = true
