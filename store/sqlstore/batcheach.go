@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -24,7 +25,7 @@ const (
 // writeEach does a batch as single writes, some of which are one transaction as
 // long as all goes well.
 func (s *Store) writeEach(ctx context.Context, b *batch) []store.ItemResult {
-	e := &each{batch: b, store: s, results: make([]store.ItemResult, b.size)}
+	e := &each{batch: b, store: s, results: make([]store.ItemResult, b.size), last: lastBegin(ctx, time.Now())}
 	var next atomic.Int64
 	var working sync.WaitGroup
 	steps := (b.size + stepRows - 1) / stepRows
@@ -45,13 +46,38 @@ type each struct {
 	*batch
 	store   *Store
 	results []store.ItemResult
+	last    time.Time // after which nothing is begun any more; zero: never
 }
+
+// lockTime is what a write may spend in waits for locks, each of 1.2 s by default
+// (TransactionDeadlockDetectionTimeout), before it is done or refused.
+const lockTime = 3 * time.Second
+
+// errNoTime says that a write was not begun: cut off in a wait for a lock, nobody
+// would know what became of it.
+var errNoTime = errors.New("no time is left to begin with it")
+
+// lastBegin leaves writes lockTime before the deadline, where that is far away.
+func lastBegin(ctx context.Context, now time.Time) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return deadline.Add(-min(lockTime, deadline.Sub(now)/2))
+}
+
+// isLate tells whether nothing is to be begun any more.
+func (e *each) isLate() bool { return !e.last.IsZero() && time.Now().After(e.last) }
 
 // run does some items: together, without those that were to blame, or one by one.
 func (e *each) run(ctx context.Context, items []int) {
 	for range stepRounds {
 		if len(items) <= 1 {
 			break
+		}
+		if e.isLate() {
+			e.fail(items, fmt.Errorf("%w: %w", store.ErrUnavailable, errNoTime))
+			return
 		}
 		verdicts, err := e.try(ctx, items)
 		if err == nil || errors.Is(err, errBlamed) {
@@ -69,7 +95,11 @@ func (e *each) run(ctx context.Context, items []int) {
 		}
 		break // surely nothing was done, and it may succeed item by item
 	}
-	for _, i := range items {
+	for k, i := range items {
+		if e.isLate() {
+			e.fail(items[k:], fmt.Errorf("%w: %w", store.ErrUnavailable, errNoTime))
+			return
+		}
 		e.results[i] = e.single(ctx, i)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
@@ -147,6 +148,34 @@ func TestBatches_Each_RefusedStep_OneByOne(t *testing.T) {
 	})
 	if got, want := outcomes(s.CreateEach(t.Context(), employees)), "9 done, 0 unknown, 1 unavailable, 0 other"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Whoever waits for locks until the deadline would not know what became of the rest.
+func TestBatches_Each_Late_BeginsNoMore(t *testing.T) {
+	server := startServer(t)
+	s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	late, stop := context.WithDeadline(ctx, deadline.Add(-900*time.Millisecond))
+	defer stop()
+	server.onRequest(func(request string) reply {
+		if !strings.HasPrefix(request, "EXECUTE INSERT") {
+			return reply{}
+		}
+		if strings.Count(request, "(?") > 1 {
+			return fails(1205, "Lock wait timeout exceeded; try restarting transaction")
+		}
+		<-late.Done()
+		return reply{}
+	})
+	employees, _ := batchOf(1, 10)
+	if got, want := outcomes(s.CreateEach(ctx, employees)), "1 done, 0 unknown, 9 unavailable, 0 other"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if ctx.Err() != nil {
+		t.Error("it waited until the deadline")
 	}
 }
 
