@@ -130,6 +130,9 @@ func TestFind_SameRoads_FindsNothing(t *testing.T) {
 
 // Every planted fault is found, with a history that needs no more than it has to.
 func TestFind_PlantedFault_IsFoundAndShortened(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute under the race detector, which has nothing to find in one goroutine")
+	}
 	for name, c := range map[string]struct {
 		fault planted
 		steps int // of the shortest history, at most
