@@ -13,9 +13,19 @@ import (
 // paritySteps is the number of steps on all tables together.
 const paritySteps = 2000
 
+// skipIfShort leaves out random steps of one client where they take minutes, as
+// under the race detector.
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one client's random steps are for the full run")
+	}
+}
+
 // TestParity compares the roads on twins of each table whose texts ndbtest knows
 // how to compare.
 func TestParity(t *testing.T) {
+	skipIfShort(t)
 	for _, table := range parity.Tables() {
 		if table.KnownToNDBTest() {
 			t.Run(table.Name, func(t *testing.T) {
@@ -27,6 +37,7 @@ func TestParity(t *testing.T) {
 
 // Lists of many rows come in parts from several data nodes, or in pages.
 func TestParity_ManyRows(t *testing.T) {
+	skipIfShort(t)
 	const rows = 1000
 	table := parity.Tables()[0]
 	parity.Run(t, parityTwins(t, &table), parity.Config{Steps: paritySteps / 20, Rows: rows, CalendarOnly: true})
