@@ -210,7 +210,7 @@ func TestMySQL_CreateOnce_KeyHeldByAnother_WaitsForItsEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			short, cancel := context.WithTimeout(t.Context(), 2*time.Second) // longer than one wait for a lock
+			short, cancel := context.WithTimeout(t.Context(), 4*time.Second) // longer than one wait for a lock, which the data nodes look at now and then
 			defer cancel()
 			if err := s.CreateOnce(short, e, a); !errors.Is(err, store.ErrKeyInUse) {
 				t.Errorf("got error %v, want %v", err, store.ErrKeyInUse)
