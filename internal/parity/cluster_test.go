@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // clusterSteps is the number of steps on all tables together.
-const clusterSteps = 5000
+const clusterSteps = 3000
 
 // patience is how long a test waits for what comes at once where all is well.
 const patience = time.Minute
