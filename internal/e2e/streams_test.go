@@ -178,17 +178,19 @@ func TestImport_GatewayStops(t *testing.T) {
 			g := serve(t, dsns).on(road)
 			g.t = t
 			from, to := io.Pipe()
-			written := make(chan struct{})
 			go func() { // ends with the pipe
 				for i := 0; ; i++ {
 					if _, err := io.WriteString(to, streamRow(i)); err != nil {
 						return
 					}
-					if i == 5000 {
-						close(written)
-					}
 				}
 			}()
+			count := func() (rows int64) {
+				if err := db.QueryRow("SELECT COUNT(*) FROM employee WHERE id BETWEEN ? AND ?", firstID, firstID+1_000_000).Scan(&rows); err != nil {
+					t.Fatal(err)
+				}
+				return rows
+			}
 			ended := make(chan streamed, 1)
 			go func() { // ends with the gateway
 				defer close(ended)
@@ -200,7 +202,10 @@ func TestImport_GatewayStops(t *testing.T) {
 				defer resp.Body.Close()
 				ended <- lastLine(t, resp)
 			}()
-			<-written
+			await(t, "rows are stored", waitLimit, func() (bool, string) {
+				rows := count()
+				return rows > 0, fmt.Sprint(rows, " rows")
+			})
 			if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
@@ -209,11 +214,7 @@ func TestImport_GatewayStops(t *testing.T) {
 			if err := <-g.ended; err != nil {
 				t.Errorf("the gateway ended with %v", err)
 			}
-			var rows int64
-			if err := db.QueryRow("SELECT COUNT(*) FROM employee WHERE id BETWEEN ? AND ?", firstID, firstID+1_000_000).Scan(&rows); err != nil {
-				t.Fatal(err)
-			}
-			if s.Complete || s.Error.Code != "stopping" || s.Written != rows || s.Failed+s.Unknown > 0 {
+			if rows := count(); s.Complete || s.Error.Code != "stopping" || s.Written != rows || s.Failed+s.Unknown > 0 {
 				t.Errorf("got %+v, and %d rows are stored", s, rows)
 			}
 		})
