@@ -183,7 +183,11 @@ func (r *batchRunner) measure(ctx context.Context, table BatchTable, size, write
 		return err
 	}
 	defer func() {
-		if deleteErr := r.deleteRows(context.WithoutCancel(ctx), all); deleteErr != nil {
+		deleteErr := reopen(ctx, table, all)
+		if deleteErr == nil {
+			deleteErr = r.deleteRows(context.WithoutCancel(ctx), all)
+		}
+		if deleteErr != nil {
 			first, rows := r.config.FirstID, int64(size*writers*r.config.Runs)
 			r.report.Notes = append(r.report.Notes, fmt.Sprintf("rows were left in the table: %v; %s", deleteErr, howToDelete(table.Table, first, first+rows-1)))
 			err = errors.Join(err, deleteErr)

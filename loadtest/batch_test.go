@@ -27,8 +27,31 @@ type shelf struct {
 	rows map[int64]bool // true: a run has made it
 }
 
-func (s *shelf) open(context.Context, int) (target.BatchSession, error) { return s, nil }
-func (s *shelf) Close()                                                 {}
+func (s *shelf) open(context.Context, int) (target.BatchSession, error) {
+	return &shelfSession{shelf: s}, nil
+}
+
+// shelfSession is a connection, which an end of the context in the midst of a
+// statement breaks.
+type shelfSession struct {
+	*shelf
+	broken bool
+}
+
+func (s *shelfSession) Close() {}
+
+func (s *shelfSession) InsertAll(ctx context.Context, rows []models.Employee) error {
+	err := s.shelf.InsertAll(ctx, rows)
+	s.broken = ctx.Err() != nil
+	return err
+}
+
+func (s *shelfSession) DeleteAny(ctx context.Context, ids []int64) error {
+	if s.broken {
+		return errors.New("bad connection")
+	}
+	return s.shelf.DeleteAny(ctx, ids)
+}
 
 func (s *shelf) InsertAll(_ context.Context, rows []models.Employee) error {
 	if s.most > 0 && len(rows) > s.most {

@@ -51,6 +51,25 @@ func (r *batchRunner) deleteRows(ctx context.Context, all []*batchWriter) error 
 	return nil
 }
 
+// reopen gives the writers new sessions where ctx has ended: that may have been in
+// the midst of a statement, which takes the connection with it.
+func reopen(ctx context.Context, table BatchTable, all []*batchWriter) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTimeout)
+	defer cancel()
+	for i, w := range all {
+		session, err := table.Open(ctx, i)
+		if err != nil {
+			return err
+		}
+		w.session.Close()
+		w.session = session
+	}
+	return nil
+}
+
 func (w *batchWriter) delete(ctx context.Context, rows []models.Employee) error {
 	for part := range slices.Chunk(rows, deleteChunk) {
 		ids := make([]int64, len(part))
