@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ func ours(t *testing.T) map[string][]string {
 	d := &described{labels: map[string][]string{}}
 	api.New(backends, api.Options{Metrics: d})
 	d.MustRegister(api.NewPoolCollector(backends), api.NewClusterCollector(backends))
+	for _, name := range ofTheProgram(t) {
+		d.labels[name] = nil
+	}
 	for name, labels := range d.labels {
 		if strings.HasSuffix(name, "_seconds") {
 			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
@@ -59,6 +63,28 @@ func ours(t *testing.T) map[string][]string {
 		}
 	}
 	return d.labels
+}
+
+var programMetric = regexp.MustCompile(`Name: "(ndbgate_\w+)"`)
+
+// ofTheProgram reads the names of the metrics that the program adds to those of its
+// handlers, all without labels, in its source: they come with its listeners.
+func ofTheProgram(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("../cmd/gateway/program/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %d files of the program: %v", len(files), err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range programMetric.FindAllSubmatch(source, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	return names
 }
 
 var (
