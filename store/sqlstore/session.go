@@ -16,7 +16,8 @@ type session struct {
 	id     int64  // of the connection; a server counts upwards
 }
 
-// limits are settings that end on the server what nobody waits for any more.
+// limits are settings of a session, that end on the server what nobody waits for any
+// more, and planning.
 // By default a statement waits a year for an ALTER TABLE to end.
 func limits(timeout time.Duration) []string {
 	seconds := int64((timeout + time.Second - 1) / time.Second)
@@ -24,8 +25,14 @@ func limits(timeout time.Duration) []string {
 		fmt.Sprintf("lock_wait_timeout=%d", seconds),
 		fmt.Sprintf("innodb_lock_wait_timeout=%d", seconds),
 		fmt.Sprintf("max_execution_time=%d", 1000*seconds), // of a SELECT, in milliseconds
+		planning,
 	}
 }
+
+// planning is what the optimizer is to leave alone: where conditions on two indexes
+// are joined by OR it would read the rows of both one by one, each by a round trip of
+// its own to the data nodes. Of 20,000 rows that took 3.3 s, and a scan of all 0.2.
+const planning = "optimizer_switch='index_merge=off'"
 
 // setLimits sets what the server knows of the limits: some that speak the
 // protocol of MySQL know only a part.

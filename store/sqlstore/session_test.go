@@ -16,7 +16,7 @@ func TestSession_LimitsAreSet(t *testing.T) {
 	server := startServer(t)
 	s := open(t, sqlstore.Config{DSNs: []string{server.dsn()}, StatementTimeout: 2500 * time.Millisecond})
 	mustGet(t, s)
-	if server.count("QUERY SET lock_wait_timeout=3,innodb_lock_wait_timeout=3,max_execution_time=3000") == 0 {
+	if server.count("QUERY SET lock_wait_timeout=3,innodb_lock_wait_timeout=3,max_execution_time=3000,optimizer_switch='index_merge=off'") == 0 {
 		t.Errorf("got requests %q, want the limits set", server.requests())
 	}
 }
