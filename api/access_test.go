@@ -127,6 +127,32 @@ func TestGuard_Scopes(t *testing.T) {
 	}
 }
 
+func TestGuard_WriteAlone_ReadsNoRows(t *testing.T) {
+	gate, key := newGate(t, access.Write)
+	b := newGuardedBench(t, Options{Access: gate})
+	first := "Ada"
+	if err := b.rows.Create(t.Context(), models.Employee{ID: 1, First: &first, Department: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []request{
+		{"PATCH", "/v1/employees/1", `{}`, []string{"Content-Type: application/merge-patch+json"}},
+		{"PATCH", "/v1/employees/1", `{"city":"Oslo"}`, []string{"Prefer: return=representation"}},
+		{"POST", pathBatchUpdate, `{"partial":true,"updates":[{"id":1},{"id":2}]}`, nil},
+		{"POST", pathBatchUpdate, `{"updates":[{"id":1}]}`, nil},
+	} {
+		c.headers = append(c.headers, "Authorization: Bearer "+key)
+		w := b.do(c)
+		if w.Code >= 400 || w.Header().Get("Preference-Applied") != "return=minimal" {
+			t.Errorf("%s %s: got %d %v", c.method, c.path, w.Code, w.Header())
+		}
+		for _, name := range []string{"first", "last", "started", "department"} {
+			if strings.Contains(w.Body.String(), `"`+name+`"`) {
+				t.Errorf("%s %s: got %s, which has the row", c.method, c.path, w.Body)
+			}
+		}
+	}
+}
+
 func TestGuard_Certificate(t *testing.T) {
 	cert := &x509.Certificate{Subject: pkix.Name{CommonName: "billing"}, NotAfter: time.Now().Add(time.Hour)}
 	late := &x509.Certificate{Subject: pkix.Name{CommonName: "billing"}, NotAfter: time.Now().Add(-time.Hour)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/ndbgate/ndbgate/access"
 	"github.com/ndbgate/ndbgate/models"
 	"github.com/ndbgate/ndbgate/store"
 )
@@ -174,8 +175,13 @@ func splitUnquoted(list string) []string {
 }
 
 // prefersMinimal reads Prefer: return=minimal (RFC 7240) and confirms what was
-// asked. What is not understood is passed over, as that standard wants.
+// asked. What is not understood is passed over, as that standard wants. Who may
+// write and not read gets no rows, whatever is asked.
 func prefersMinimal(x *exchange) bool {
+	if grant := infoOf(x.r.Context()).grant; grant != nil && !grant.Scopes.Has(access.Read) {
+		x.w.Header().Set("Preference-Applied", "return=minimal")
+		return true
+	}
 	for _, line := range x.r.Header.Values("Prefer") {
 		for _, preference := range splitUnquoted(line) {
 			token, _, _ := strings.Cut(preference, ";")
