@@ -44,8 +44,8 @@ func accessSettings() []setting {
 	return []setting{
 		ofTopic(accessTopic, fileOf("api-keys", "file of API keys; see gateway keys", "a readable file",
 			func(c *Config) *string { return &c.KeysFile }, nil)),
-		ofTopic(accessTopic, text("jwt-jwks", "", "public keys of tokens: file or https URL", "a file, or a URL with https, or with http on this host",
-			func(c *Config) *string { return &c.JWKS }, checkJWT)),
+		ofTopic(accessTopic, neverShown(text("jwt-jwks", "", "public keys of tokens: file or https URL", "a file, or a URL with https, or with http on this host",
+			func(c *Config) *string { return &c.JWKS }, checkJWT))),
 		ofTopic(accessTopic, text("jwt-issuer", "", "who makes the tokens (iss)", "what tokens have as iss, with jwt-jwks",
 			func(c *Config) *string { return &c.JWTIssuer }, nil)),
 		ofTopic(accessTopic, text("jwt-audience", "", "for whom they are (aud)", "what tokens have in aud, with jwt-jwks",
@@ -74,6 +74,12 @@ func ofTopic(topic string, s setting) setting {
 func fileOf(name, help, want string, field func(*Config) *string, check func(*Config) error) setting {
 	s := text(name, "", help, want, field, check)
 	s.file = true
+	return s
+}
+
+// neverShown is for values that may hold a secret, as the query of a URL.
+func neverShown(s setting) setting {
+	s.secret = true
 	return s
 }
 

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -74,6 +75,9 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	network, err := netip.ParsePrefix(text)
 	if err != nil {
 		return netip.Prefix{}, errWant
+	}
+	if network.Addr().Is4In6() {
+		return netip.Prefix{}, errors.New("a network of IPv4 is written without ::ffff:")
 	}
 	return network.Masked(), nil
 }
