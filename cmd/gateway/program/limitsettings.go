@@ -77,7 +77,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 		return netip.Prefix{}, errWant
 	}
 	if network.Addr().Is4In6() {
-		return netip.Prefix{}, errors.New("a network of IPv4 is written without ::ffff:")
+		return netip.Prefix{}, errors.New("write a network of IPv4 without ::ffff: in front")
 	}
 	return network.Masked(), nil
 }
