@@ -3,10 +3,12 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -95,17 +97,22 @@ func (p Principal) String() string { return string(p.Kind) + ":" + p.Name }
 type Grant struct {
 	Principal
 	check func() error
+	gate  *Gate // whose log is told of the end
 }
 
-// Check tells whether the principal may still call, which the end of a key,
-// token or certificate changes, and a key that was taken out of the file. Its
-// error is a *RefusedError.
-func (g *Grant) Check() error { return g.check() }
+// Check tells whether the principal may still call. What ends that is the end of
+// a key, token or certificate, and a key, a public key of tokens, or a CA that is
+// there no more. Its error is a *RefusedError.
+func (g *Grant) Check() error {
+	err := g.check()
+	g.gate.tell(err)
+	return err
+}
 
-// RefusedError says that credentials are not good. The reason has no secrets,
-// and may be told to whoever sent them.
+// RefusedError says that credentials are not good. It has no secrets.
 type RefusedError struct {
-	Reason string
+	Reason string // may be told to whoever sent them
+	Cause  string // for the log alone; empty: the reason says it all
 }
 
 func (e *RefusedError) Error() string { return "the credentials are refused: " + e.Reason }
@@ -113,6 +120,9 @@ func (e *RefusedError) Error() string { return "the credentials are refused: " +
 func refused(format string, args ...any) error {
 	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
 }
+
+// refusedFor has a cause that is not for whoever sent the credentials.
+func refusedFor(cause, reason string) error { return &RefusedError{Reason: reason, Cause: cause} }
 
 // ErrUnavailable says that credentials cannot be checked now, and may be good.
 var ErrUnavailable = errors.New("access cannot be checked")
@@ -123,6 +133,7 @@ type Gate struct {
 	Keys         *Keys         // nil: no API keys
 	Tokens       *Tokens       // nil: no tokens
 	Certificates *Certificates // nil: no client certificates
+	Logger       *slog.Logger  // told why credentials are refused; nil: none
 }
 
 // maxBearerBytes is the longest key or token. A token with some claims has one
@@ -132,6 +143,10 @@ const maxBearerBytes = 8 << 10
 // Bearer checks what stands behind "Bearer " in a request. An error is a
 // *RefusedError or ErrUnavailable.
 func (g *Gate) Bearer(ctx context.Context, secret string) (*Grant, error) {
+	return g.handOut(g.bearer(ctx, secret))
+}
+
+func (g *Gate) bearer(ctx context.Context, secret string) (*Grant, error) {
 	switch {
 	case secret == "":
 		return nil, refused("there is no key or token behind Bearer")
@@ -145,17 +160,39 @@ func (g *Gate) Bearer(ctx context.Context, secret string) (*Grant, error) {
 	case g.Tokens == nil:
 		return nil, refused("it is no API key")
 	default:
-		return g.Tokens.verify(ctx, secret)
+		grant, err := g.Tokens.verify(ctx, secret)
+		if err != nil {
+			return nil, err
+		}
+		own := *grant // the other one is everybody's
+		return &own, nil
 	}
 }
 
-// Certificate takes a client certificate that was verified as the connection was
-// opened. Its error is a *RefusedError.
-func (g *Gate) Certificate(cert *x509.Certificate) (*Grant, error) {
+// Certificate takes the chain that a client showed as the connection was opened,
+// and that was verified then: its own certificate first. Its error is a
+// *RefusedError.
+func (g *Gate) Certificate(chain []*x509.Certificate) (*Grant, error) {
 	if g.Certificates == nil {
-		return nil, refused("client certificates are not taken here")
+		return g.handOut(nil, refused("client certificates are not taken here"))
 	}
-	return g.Certificates.grant(cert)
+	return g.handOut(g.Certificates.grant(chain))
+}
+
+func (g *Gate) handOut(grant *Grant, err error) (*Grant, error) {
+	if err != nil {
+		g.tell(err)
+		return nil, err
+	}
+	grant.gate = g
+	return grant, nil
+}
+
+// tell logs why credentials are refused, and nothing where they are not.
+func (g *Gate) tell(err error) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok && g.Logger != nil {
+		g.Logger.Info("credentials are refused", "reason", cmp.Or(refused.Cause, refused.Reason))
+	}
 }
 
 // maxNameBytes is the longest name of a principal: one that fits into a log line.

@@ -22,7 +22,7 @@ func TestCertificates(t *testing.T) {
 		"line end":       {pkix.Name{CommonName: "a\nb"}, clock.at.Add(1), "", "the subject of the certificate must have a name of 1 to 255 printable ASCII characters"},
 		"ended":          {pkix.Name{CommonName: "a"}, clock.at.Add(-1), "", "the certificate has expired"},
 	} {
-		grant, err := gate.Certificate(&x509.Certificate{Subject: c.subject, NotAfter: c.ends})
+		grant, err := gate.Certificate([]*x509.Certificate{{Subject: c.subject, NotAfter: c.ends}})
 		if got := reasonOf(t, err); got != c.reason {
 			t.Errorf("%s: got the reason %q, want %q", name, got, c.reason)
 		}
@@ -30,7 +30,7 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("%s: got %s with %s, want %s", name, grant, grant.Scopes, c.want)
 		}
 	}
-	if _, err := (&Gate{}).Certificate(&x509.Certificate{}); reasonOf(t, err) == "" {
+	if _, err := (&Gate{}).Certificate([]*x509.Certificate{{}}); reasonOf(t, err) == "" {
 		t.Error("without certificates: got no error")
 	}
 }

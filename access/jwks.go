@@ -10,14 +10,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"github.com/go-jose/go-jose/v4"
 )
 
 const (
-	maxKeySetBytes = 256 << 10 // of all issuers in the world a hundredth of it
+	maxKeySetBytes = 1 << 20 // most issuers have a hundredth of it
 	maxKeySetKeys  = 100
 	minRSABits     = 2048
 )
@@ -113,6 +112,12 @@ func (s keySet) find(id string, algorithm jose.SignatureAlgorithm) crypto.Public
 	return nil
 }
 
+// holds tells whether a token that was signed with the key would still be taken.
+func (s keySet) holds(id string, key verifyKey) bool {
+	same, ok := key.key.(interface{ Equal(crypto.PublicKey) bool })
+	return ok && same.Equal(s.find(id, key.algorithm))
+}
+
 func errUnknownKey() error { return refused("the key that the token is signed with is not known") }
 
 // fileKeys are the public keys of a file.
@@ -122,12 +127,9 @@ type fileKeys struct {
 }
 
 func (f *fileKeys) load() error {
-	text, err := os.ReadFile(f.path)
+	text, err := ReadFile(f.path, maxKeySetBytes)
 	if err != nil {
-		return withoutPath(err)
-	}
-	if len(text) > maxKeySetBytes {
-		return fmt.Errorf("it is longer than %d bytes", maxKeySetBytes)
+		return err
 	}
 	set, err := parseKeySet(text)
 	if err != nil {

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,8 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,8 +23,9 @@ const (
 	keyBytes   = 32
 	hashPrefix = "sha256:"
 
-	maxKeys      = 10_000
-	maxKeysBytes = 4 << 20
+	maxKeys         = 10_000
+	maxKeysBytes    = 1 << 20
+	maxKeyLineBytes = 4 << 10 // of a comment too, and with its end
 )
 
 // Key is a line of the file of keys. Keys may have the same name, as the old and
@@ -65,17 +63,42 @@ func isKeyName(name string) bool {
 	return isName(name) && !strings.Contains(name, " ") && name[0] != '#' && !strings.HasPrefix(name, keyPrefix)
 }
 
-// ParseKeys reads a file of keys: a line for each, with name, scopes, hash and,
+// ReadKeys reads a file of keys: a line for each, with name, scopes, hash and,
 // where it ends, a time of RFC 3339, and spaces between them. Empty lines and
 // those that begin with # are passed over. An error names the line and quotes
-// nothing: keys themselves may have strayed into it.
-func ParseKeys(r io.Reader) ([]Key, error) {
-	limited := &io.LimitedReader{R: r, N: maxKeysBytes + 1}
-	lines := bufio.NewScanner(limited)
+// nothing: keys themselves may have strayed into it. Of what ReadFile refuses the
+// error is that of ReadFile.
+func ReadKeys(path string) ([]Key, error) {
+	text, err := ReadFile(path, maxKeysBytes)
+	if err != nil {
+		return nil, err
+	}
+	return parseKeys(text)
+}
+
+// byteOrderMarks are those of UTF-8 and UTF-16.
+var byteOrderMarks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
+
+func parseKeys(text []byte) ([]Key, error) {
+	for _, mark := range byteOrderMarks {
+		if bytes.HasPrefix(text, []byte(mark)) {
+			return nil, errors.New("line 1: it begins with a byte order mark (BOM); write the file as UTF-8 without one")
+		}
+	}
 	var keys []Key
 	at := map[[sha256.Size]byte]int{} // line of each hash
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	n := 0
+	for raw := range bytes.Lines(text) {
+		n++
+		if !bytes.HasSuffix(raw, []byte("\n")) {
+			// A write that was cut off behind the hash would make of a key that ends
+			// one that never does.
+			return nil, fmt.Errorf("line %d is not complete: it ends without a newline; write the file anew and rename it into place", n)
+		}
+		if len(raw) > maxKeyLineBytes {
+			return nil, fmt.Errorf("line %d: it is longer than %d bytes", n, maxKeyLineBytes)
+		}
+		line := strings.TrimSpace(string(raw))
 		if line == "" || line[0] == '#' {
 			continue
 		}
@@ -89,11 +112,8 @@ func ParseKeys(r io.Reader) ([]Key, error) {
 		at[key.Hash] = n
 		keys = append(keys, key)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, err
-	}
-	if limited.N == 0 || len(keys) > maxKeys {
-		return nil, fmt.Errorf("more than %d keys or %d bytes", maxKeys, maxKeysBytes)
+	if len(keys) > maxKeys {
+		return nil, fmt.Errorf("it has more than %d keys", maxKeys)
 	}
 	return keys, nil
 }
@@ -122,6 +142,9 @@ func parseKey(line string) (key Key, err error) {
 		if key.Expires, err = time.Parse(time.RFC3339, fields[3]); err != nil {
 			return Key{}, errors.New("the fourth field must be a time such as 2027-01-31T00:00:00Z")
 		}
+		if key.Expires.UTC().Year() <= 1 {
+			return Key{}, errors.New("the fourth field is in the year 1 or before, as programs write a time that is not set; leave it out where the key never ends")
+		}
 	}
 	return key, nil
 }
@@ -149,11 +172,7 @@ func OpenKeys(path string, now func() time.Time) (*Keys, error) {
 
 // Load reads the file again. Where that fails the keys stay as they were.
 func (k *Keys) Load() error {
-	text, err := os.ReadFile(k.path)
-	if err != nil {
-		return withoutPath(err)
-	}
-	keys, err := ParseKeys(bytes.NewReader(text))
+	keys, err := ReadKeys(k.path)
 	if err != nil {
 		return err
 	}
@@ -166,14 +185,6 @@ func (k *Keys) Load() error {
 	return nil
 }
 
-// withoutPath spares a message the path, which whoever reads it knows.
-func withoutPath(err error) error {
-	if e, ok := errors.AsType[*os.PathError](err); ok {
-		return e.Err
-	}
-	return err
-}
-
 // Len is how many keys there are, those that have expired among them.
 func (k *Keys) Len() (n int) {
 	for _, keys := range *k.table.Load() {
@@ -184,7 +195,7 @@ func (k *Keys) Len() (n int) {
 
 // find finds the key, and hands out a grant that ends with it.
 func (k *Keys) find(secret string) (*Grant, error) {
-	hash := sha256.Sum256([]byte(secret))
+	hash := sha256.Sum256(append(make([]byte, 0, 64), secret...)) // a copy that needs no heap
 	key, err := k.lookup(hash)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,21 +151,27 @@ func TestParseKeys_WrongLines_QuoteNothing(t *testing.T) {
 	sum := sha256.Sum256([]byte("x"))
 	hash := hashPrefix + hex.EncodeToString(sum[:])
 	for text, want := range map[string]string{
-		"billing":                        "expected NAME SCOPES sha256:HASH [EXPIRES]",
-		"billing read " + hash + " a b":  "expected NAME SCOPES",
-		"billing " + hash:                "expected NAME SCOPES",
-		"billing root " + hash:           "scopes must be read, write and admin",
-		"billing read,,write " + hash:    "scopes must be",
-		"billing read sha256:secret":     "the third field must be sha256: and 64 hexadecimal digits",
-		"billing read secret":            "the third field must be",
-		"billing read " + hash[:70]:      "the third field must be",
-		"billing read " + hash + " 2027": "the fourth field must be a time such as",
-		"bílling read " + hash:           "a name must be 1 to 255 printable ASCII",
-		"billing read " + secret:         "it holds a key itself",
-		secret + " read " + hash:         "it holds a key itself",
-		line + "\n" + line:               "line 2: the key is that of line 1",
+		"billing":                                             "expected NAME SCOPES sha256:HASH [EXPIRES]",
+		"billing read " + hash + " a b":                       "expected NAME SCOPES",
+		"billing " + hash:                                     "expected NAME SCOPES",
+		"billing root " + hash:                                "scopes must be read, write and admin",
+		"billing read,,write " + hash:                         "scopes must be",
+		"billing read sha256:secret":                          "the third field must be sha256: and 64 hexadecimal digits",
+		"billing read secret":                                 "the third field must be",
+		"billing read " + hash[:70]:                           "the third field must be",
+		"billing read " + hash + " 2027":                      "the fourth field must be a time such as",
+		"billing read " + hash + " 0001-01-01T00:00:00Z":      "line 1: the fourth field is in the year 1 or before",
+		"billing read " + hash + " 0001-12-31T00:00:00Z":      "the fourth field is in the year 1 or before",
+		"billing read " + hash + " 0001-01-01T00:00:00+01:00": "the fourth field is in the year 1 or before",
+		"\xef\xbb\xbf" + line:                                 "line 1: it begins with a byte order mark (BOM)",
+		"\xff\xfeb\x00":                                       "line 1: it begins with a byte order mark (BOM)",
+		"# x\n" + line + strings.Repeat(" ", maxKeyLineBytes): "line 2: it is longer than 4096 bytes",
+		"bílling read " + hash:                                "a name must be 1 to 255 printable ASCII",
+		"billing read " + secret:                              "it holds a key itself",
+		secret + " read " + hash:                              "it holds a key itself",
+		line + "\n" + line:                                    "line 2: the key is that of line 1",
 	} {
-		keys, err := ParseKeys(strings.NewReader(text))
+		keys, err := parseKeys([]byte(text + "\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: got %v, %v, want an error with %q", text, keys, err, want)
 			continue
@@ -177,13 +184,45 @@ func TestParseKeys_WrongLines_QuoteNothing(t *testing.T) {
 	}
 }
 
+// A write that ends early may end behind the hash, where a key that never ends does.
+func TestParseKeys_CutOff_IsNoFile(t *testing.T) {
+	_, line := mustKey(t, "billing", Read, time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC))
+	text := "# of the team\n" + line + "\n"
+	for n := range text {
+		whole := n == 0 || text[n-1] == '\n'
+		keys, err := parseKeys([]byte(text[:n]))
+		if whole {
+			if err != nil || len(keys) != 0 {
+				t.Errorf("the first %d bytes: got %v, %v, want a file without keys", n, keys, err)
+			}
+			continue
+		}
+		const want = "is not complete: it ends without a newline; write the file anew and rename it into place"
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("the first %d bytes: got %v, %v, want that a line %s", n, keys, err, want)
+		}
+	}
+	if keys, err := parseKeys([]byte(text)); err != nil || len(keys) != 1 {
+		t.Errorf("all of it: got %v, %v, want a key", keys, err)
+	}
+}
+
 func TestParseKeys_TooMany(t *testing.T) {
-	for name, text := range map[string]string{
-		"bytes": strings.Repeat("# many\n", maxKeysBytes/7+1),
-		"line":  strings.Repeat("a", 1<<20),
+	var many strings.Builder
+	for i := range maxKeys + 1 {
+		fmt.Fprintf(&many, "k read %s%064x\n", hashPrefix, i)
+	}
+	for want, text := range map[string]string{
+		"more than 10000 keys":        many.String(),
+		"longer than 1048576 bytes":   strings.Repeat("# many\n", maxKeysBytes/7+1),
+		"line 1: it is longer than 4": strings.Repeat("a", maxKeysBytes-1) + "\n",
 	} {
-		if _, err := ParseKeys(strings.NewReader(text)); err == nil {
-			t.Errorf("too many %s: got no error", name)
+		path := filepath.Join(t.TempDir(), "keys")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadKeys(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
 }
@@ -194,7 +233,7 @@ func TestNewKey(t *testing.T) {
 	if len(secret) != len(keyPrefix)+43 || !strings.HasPrefix(line, "billing write,admin sha256:") || !strings.HasSuffix(line, " 2027-01-31T00:00:00Z") {
 		t.Errorf("got %q and %q", secret, line)
 	}
-	keys, err := ParseKeys(strings.NewReader(line))
+	keys, err := parseKeys([]byte(line + "\n"))
 	if err != nil || len(keys) != 1 || keys[0].Hash != sha256.Sum256([]byte(secret)) || keys[0].String() != line {
 		t.Errorf("got %v, %v of its own line", keys, err)
 	}
@@ -224,18 +263,18 @@ func TestParseScopes(t *testing.T) {
 
 func FuzzParseKeys(f *testing.F) {
 	secret, line := mustKey(f, "billing", Read, time.Now())
-	f.Add(line)
-	f.Add("# x\n\n" + line + "\n" + secret)
+	f.Add(line + "\n")
+	f.Add("# x\n\n" + line + "\n" + secret + "\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		keys, err := ParseKeys(strings.NewReader(text))
+		keys, err := parseKeys([]byte(text))
 		if err != nil {
 			return
 		}
 		var lines []string
 		for i := range keys {
-			lines = append(lines, keys[i].String())
+			lines = append(lines, keys[i].String()+"\n")
 		}
-		if again, err := ParseKeys(strings.NewReader(strings.Join(lines, "\n"))); err != nil || len(again) != len(keys) {
+		if again, err := parseKeys([]byte(strings.Join(lines, ""))); err != nil || len(again) != len(keys) {
 			t.Errorf("got %v, %v of what it has read, want %v", again, err, keys)
 		}
 	})

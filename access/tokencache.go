@@ -16,9 +16,14 @@ type tokenCache struct {
 	grants map[[sha256.Size]byte]*Grant
 }
 
+// hashOf needs no memory of the heap for usual tokens.
+func hashOf(token string) [sha256.Size]byte {
+	return sha256.Sum256(append(make([]byte, 0, 1<<10), token...))
+}
+
 // get returns nil where the token has to be checked. A grant may have ended.
 func (c *tokenCache) get(set *keySet, token string) *Grant {
-	hash := sha256.Sum256([]byte(token))
+	hash := hashOf(token)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.set != set {
@@ -29,7 +34,7 @@ func (c *tokenCache) get(set *keySet, token string) *Grant {
 
 // put forgets all others where there are too many, or where the set is another one.
 func (c *tokenCache) put(set *keySet, token string, grant *Grant) {
-	hash := sha256.Sum256([]byte(token))
+	hash := hashOf(token)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.set != set || len(c.grants) >= maxCachedTokens {

@@ -110,6 +110,8 @@ type claims struct {
 	jwt.Claims
 	Scope string    `json:"scope"` // of RFC 8693: words with spaces between them
 	SCP   scopeList `json:"scp"`   // what some issuers have instead, as a list or as scope
+
+	Confirmation json.RawMessage `json:"cnf"` // of RFC 7800; empty: who has the token may use it
 }
 
 type scopeList []string
@@ -136,27 +138,32 @@ func (c *claims) scopes() (scopes Scopes) {
 func (t *Tokens) verify(ctx context.Context, raw string) (*Grant, error) {
 	set := t.keys.current() // before the check: with a newer one it has to be done again
 	if grant := t.cache.get(set, raw); grant != nil {
-		return grant, grant.Check()
+		return grant, grant.check()
 	}
-	grant, err := t.check(ctx, raw)
+	grant, err := t.check(ctx, set, raw)
 	if err == nil && set != nil {
 		t.cache.put(set, raw, grant)
 	}
 	return grant, err
 }
 
-func (t *Tokens) check(ctx context.Context, raw string) (*Grant, error) {
+var errNoToken = refused("it is no API key, and no token that is signed with RS256, ES256 or EdDSA")
+
+// check checks all of a token. The set is that of the keys before, and may be nil.
+func (t *Tokens) check(ctx context.Context, set *keySet, raw string) (*Grant, error) {
 	token, err := jwt.ParseSigned(raw, algorithms)
 	if err != nil || len(token.Headers) != 1 {
-		return nil, refused("it is no API key, and no token that is signed with RS256, ES256 or EdDSA")
+		return nil, errNoToken
 	}
-	header := token.Headers[0]
-	key, err := t.keys.find(ctx, header.KeyID, jose.SignatureAlgorithm(header.Algorithm))
-	if err != nil {
+	if err := checkHeader(raw); err != nil {
+		return nil, err
+	}
+	id, key := token.Headers[0].KeyID, verifyKey{algorithm: jose.SignatureAlgorithm(token.Headers[0].Algorithm)}
+	if key.key, err = t.keys.find(ctx, id, key.algorithm); err != nil {
 		return nil, err
 	}
 	var c claims
-	switch err := token.Claims(key, &c); {
+	switch err := token.Claims(key.key, &c); {
 	case errors.Is(err, jose.ErrCryptoFailure):
 		return nil, refused("the signature of the token is not good")
 	case err != nil:
@@ -169,6 +176,10 @@ func (t *Tokens) check(ctx context.Context, raw string) (*Grant, error) {
 	return &Grant{Principal: Principal{KindToken, c.Subject, c.scopes()}, check: func() error {
 		if t.now().Add(-clockSkew).After(ends) {
 			return errExpired
+		}
+		// The set of before is the present one: then it gave the key.
+		if now := t.keys.current(); now != set && !now.holds(id, key) {
+			return errUnknownKey()
 		}
 		return nil
 	}}, nil
@@ -189,6 +200,8 @@ func (t *Tokens) checkClaims(c *claims) error {
 		return refused("the token is for another audience")
 	case err != nil:
 		return refused("the claims of the token are not good")
+	case len(c.Confirmation) > 0:
+		return errBound
 	case c.Expiry == nil:
 		return refused("the token has no end (exp)")
 	case !isName(c.Subject):

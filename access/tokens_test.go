@@ -353,7 +353,7 @@ func BenchmarkTokens(b *testing.B) {
 		b.Run(string(algorithm), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := gate.Tokens.check(b.Context(), token); err != nil {
+				if _, err := gate.Tokens.check(b.Context(), gate.Tokens.keys.current(), token); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -43,7 +43,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.admit(r); err != nil {
+		if err := s.admit(w, r); err != nil {
 			s.finish(&exchange{w: w, r: r, ctx: r.Context(), begun: time.Now()}, err)
 			return
 		}
@@ -51,30 +51,39 @@ func (s *server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// admit returns a problem where the request is not to pass.
-func (s *server) admit(r *http.Request) error {
+// admit returns a problem where the request is not to pass. It takes the request's
+// token: of the caller, or of the address where nobody knows who calls; see limitRate.
+func (s *server) admit(w http.ResponseWriter, r *http.Request) error {
 	need := scopeOf(r.Method, pathOf(r))
 	if need == anybody {
 		return nil
 	}
-	grant, err := identify(s.gate, r)
+	grant, err := identify(s.gate, r, s.origins)
 	if err != nil {
+		s.chargeToken(w, r)
 		return err
 	}
 	info := infoOf(r.Context())
 	info.grant, info.client = grant, grant.String()
+	if err := s.takeToken(w, r); err != nil {
+		return err
+	}
 	return checkScope(grant, need)
 }
 
 // identify finds out who sent a request. What stands in Authorization goes before
-// the certificate of the connection. An error is a problem.
-func identify(gate *access.Gate, r *http.Request) (*access.Grant, error) {
+// the certificate of the connection, which counts for pages of the origins and of the
+// gateway itself alone. An error is a problem.
+func identify(gate *access.Gate, r *http.Request, origins []string) (*access.Grant, error) {
 	value, err := onlyValue(r.Header, authorizationHeader)
 	if err != nil {
 		return nil, err
 	}
 	if value == "" && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		grant, err := gate.Certificate(r.TLS.PeerCertificates[0])
+		if err := checkCertificateOrigin(r, origins); err != nil {
+			return nil, err
+		}
+		grant, err := gate.Certificate(r.TLS.PeerCertificates)
 		return grant, accessProblem(err)
 	}
 	if value == "" {
@@ -125,6 +134,16 @@ func (x *exchange) stillAllowed() error {
 	return accessProblem(grant.Check())
 }
 
+// maySeeAll tells whether a request on the admin listener has the scope admin.
+// Without a gate everybody has it.
+func maySeeAll(gate *access.Gate, r *http.Request) bool {
+	if gate == nil {
+		return true
+	}
+	grant, err := identify(gate, r, nil)
+	return err == nil && grant.Scopes.Has(access.Admin)
+}
+
 // adminGuard is guard for the admin listener: it wants the scope admin. Without a
 // gate everybody may pass.
 func adminGuard(gate *access.Gate, next http.Handler) http.Handler {
@@ -132,7 +151,7 @@ func adminGuard(gate *access.Gate, next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		grant, err := identify(gate, r)
+		grant, err := identify(gate, r, nil)
 		if err == nil {
 			err = checkScope(grant, access.Admin)
 		}
@@ -140,11 +159,15 @@ func adminGuard(gate *access.Gate, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		p := toProblem(err)
-		for name, value := range p.headers {
-			w.Header().Set(name, value)
-		}
-		w.Header().Set("Cache-Control", "no-store")
-		http.Error(w, fmt.Sprintf("%s: %s", p.Code, p.Detail), p.Status)
+		plainProblem(w, toProblem(err))
 	})
+}
+
+// plainProblem is a problem as the admin listener tells it: in a line of text.
+func plainProblem(w http.ResponseWriter, p *problem) {
+	for name, value := range p.headers {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	http.Error(w, fmt.Sprintf("%s: %s", p.Code, p.Detail), p.Status)
 }

@@ -158,7 +158,7 @@ func TestGuard_Certificate(t *testing.T) {
 	late := &x509.Certificate{Subject: pkix.Name{CommonName: "billing"}, NotAfter: time.Now().Add(-time.Hour)}
 	gate, key := newGate(t, access.Read|access.Admin)
 	gate.Certificates = &access.Certificates{Scopes: access.Write}
-	b := newGuardedBench(t, Options{Access: gate})
+	b := newGuardedBench(t, Options{Access: gate, Origins: []string{"https://app.example", "*"}})
 	for _, c := range []struct {
 		name   string
 		state  *tls.ConnectionState
@@ -171,12 +171,18 @@ func TestGuard_Certificate(t *testing.T) {
 		{"not verified", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}, "", 401, ""},
 		{"none", &tls.ConnectionState{}, "", 401, ""},
 		{"beside a key", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}, "Bearer " + key, 403, "key:example"},
+		{"beside a page of another host", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}, "Origin https://evil.example", 403, ""},
+		{"beside a page of the gateway", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}, "Origin https://example.com", 404, "certificate:billing"},
+		{"beside a page that is named", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}, "Origin https://app.example", 404, "certificate:billing"},
+		{"beside a sandboxed page", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}, "Origin null", 403, ""},
 		{"beside a bad key", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}, "Bearer x", 401, ""},
 	} {
 		b.log.Reset()
 		r := httptest.NewRequest("DELETE", "/v1/employees/1", nil)
 		r.TLS = c.state
-		if c.header != "" {
+		if origin, ok := strings.CutPrefix(c.header, "Origin "); ok {
+			r.Header.Set("Origin", origin)
+		} else if c.header != "" {
 			r.Header.Set("Authorization", c.header)
 		}
 		w := httptest.NewRecorder()
@@ -222,7 +228,7 @@ func guardedServer(t *testing.T, rows store.Backend) (server *httptest.Server, k
 			t.Fatal(err)
 		}
 	}
-	write(line.String())
+	write(line.String() + "\n")
 	keys, err := access.OpenKeys(file, nil)
 	if err != nil {
 		t.Fatal(err)

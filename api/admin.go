@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,10 @@ type AdminOptions struct {
 	Logger   *slog.Logger        // failures to gather, changes of the level; default: none
 	Level    *slog.LevelVar      // what /log-level changes; default: one that nobody reads
 	Access   *access.Gate        // who may see metrics and profiles, with the scope admin; default: everybody
+
+	// LocalOnly refuses other names than this host's own, and pages of other hosts. It
+	// is for a listener on loopback without Access.
+	LocalOnly bool
 }
 
 const adminPaths = `/livez         200 while the process runs
@@ -51,7 +56,7 @@ func NewAdmin(backends *store.Registry, opts AdminOptions) http.Handler {
 	if opts.Level == nil {
 		opts.Level = new(slog.LevelVar)
 	}
-	ready := &readiness{backends: backends, draining: opts.Draining}
+	ready := &readiness{backends: backends, draining: opts.Draining, gate: opts.Access}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", plainText(adminPaths))
@@ -71,7 +76,21 @@ func NewAdmin(backends *store.Registry, opts AdminOptions) http.Handler {
 	mux.Handle("GET /debug/pprof/symbol", guarded(http.HandlerFunc(pprof.Symbol)))
 	mux.Handle("POST /debug/pprof/symbol", guarded(http.HandlerFunc(pprof.Symbol))) // for more addresses than a URL takes
 	mux.Handle("GET /debug/pprof/trace", guarded(http.HandlerFunc(pprof.Trace)))
-	return harden(mux)
+	return harden(adminRefuseForeign(opts.LocalOnly, mux))
+}
+
+// adminRefuseForeign is refuseForeign for the admin listener.
+func adminRefuseForeign(localOnly bool, next http.Handler) http.Handler {
+	if !localOnly {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := checkLocal(r, nil); p != nil {
+			plainProblem(w, p)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func plainText(text string) http.HandlerFunc {
@@ -98,6 +117,7 @@ const (
 type readiness struct {
 	backends *store.Registry
 	draining func() bool
+	gate     *access.Gate // who may see reasons, which have addresses; nil: everybody
 
 	mu     sync.Mutex // guards latest
 	latest *probe
@@ -122,6 +142,8 @@ type probeResult struct {
 	Name   string `json:"name"`
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
+
+	plainReason string // without addresses
 }
 
 func (rd *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -133,11 +155,15 @@ func (rd *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	view := readyView{
 		Status: "ready", Default: rd.backends.Default(), Weights: weightsOf(rd.backends),
-		Down: []string{}, Backends: p.results,
+		Down: []string{}, Backends: slices.Clone(p.results), // those of the probe are for all
 	}
-	for _, result := range p.results {
+	seesAll := maySeeAll(rd.gate, r)
+	for i, result := range p.results {
 		if result.State != stateText(true) {
 			view.Down = append(view.Down, result.Name)
+		}
+		if !seesAll {
+			view.Backends[i].Reason = result.plainReason
 		}
 	}
 	status := http.StatusOK
@@ -197,7 +223,9 @@ func resultOf(name string, err error) probeResult {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		result.Reason = fmt.Sprintf("no answer within %v", pingTimeout)
+		result.plainReason = result.Reason
 	case err != nil:
+		result.plainReason = "told to callers with the scope admin"
 		result.Reason = strings.Replace(err.Error(), store.ErrUnavailable.Error()+": ", "", 1)
 	}
 	return result

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ndbgate/ndbgate/access"
 	"github.com/ndbgate/ndbgate/store"
 	"github.com/ndbgate/ndbgate/store/memstore"
 )
@@ -228,5 +229,36 @@ func TestReadyz_BodyIsJSON(t *testing.T) {
 	}
 	if got, want := view.Backends[1].Reason, `a "quoted" reason`; got != want {
 		t.Errorf("reason: got %q, want %q", got, want)
+	}
+}
+
+// Probes need no key, so that what they get names no address of a node.
+func TestReadyz_WithoutTheScopeAdmin_TellsNoAddress(t *testing.T) {
+	const address = "10.1.2.3:3306"
+	gate, key := newGate(t, access.Admin)
+	readGate, readKey := newGate(t, access.Read)
+	for _, c := range []struct {
+		name, key string
+		gate      *access.Gate
+		sees      bool
+	}{
+		{"admin", key, gate, true},
+		{"nobody asks", "", nil, true},
+		{"no key", "", gate, false},
+		{"another key", "ndbgate_x", gate, false},
+		{"scope read", readKey, readGate, false},
+	} {
+		backends := store.NewRegistry("sql")
+		backends.Add("sql", store.Unavailable{Reason: "dial tcp " + address + ": connection refused"})
+		r := httptest.NewRequest(http.MethodGet, "/readyz", nil)
+		if c.key != "" {
+			r.Header.Set("Authorization", "Bearer "+c.key)
+		}
+		w := httptest.NewRecorder()
+		NewAdmin(backends, AdminOptions{Access: c.gate}).ServeHTTP(w, r)
+		body := w.Body.String()
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(body, `"name":"sql","state":"down","reason":"`) || strings.Contains(body, address) != c.sees {
+			t.Errorf("%s: got %d %s, want the address: %t", c.name, w.Code, body, c.sees)
+		}
 	}
 }

@@ -28,7 +28,8 @@ func harden(next http.Handler) http.Handler {
 const corsMaxAge = 600
 
 // allowOrigins lets pages of other origins call. Their browsers send no cookies
-// and no certificates, only what the page itself puts into Authorization.
+// and no certificates, only what the page itself puts into Authorization. Requests
+// that ask what may be sent (preflights) are left to answerPreflights.
 func allowOrigins(origins []string) func(http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return func(next http.Handler) http.Handler { return next }
@@ -42,7 +43,29 @@ func allowOrigins(origins []string) func(http.Handler) http.Handler {
 		},
 		ExposedHeaders: exposedHeaders,
 		MaxAge:         corsMaxAge,
+
+		// They have a rate too, and what is refused must be readable for the page.
+		OptionsPassthrough: true,
 	}).Handler
+}
+
+func (s *server) isPreflight(r *http.Request) bool {
+	return len(s.origins) > 0 && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// answerPreflights ends preflights, which have no credentials, where allowOrigins has
+// said what may be sent.
+func (s *server) answerPreflights(next http.Handler) http.Handler {
+	if len(s.origins) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.isPreflight(r) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // exposedHeaders are those of answers that pages of other origins may read beside

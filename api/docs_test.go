@@ -30,6 +30,8 @@ var whatToDo = map[code]string{
 	codeNoCredentials:         "Ask the operator for an API key, and send it in `Authorization: Bearer KEY`.",
 	codeBadCredentials:        "`detail` says what is wrong: fetch a new token, or ask the operator for another key.",
 	codeNoScope:               "Ask the operator for a key with the scope that `detail` names.",
+	codeOriginNotAllowed:      "Operators: name the page's origin in `--cors-origins`. It is in the way of pages that you did not mean to call, too.",
+	codeHostNotAllowed:        "Call `localhost` or `127.0.0.1`. Operators: switch on access control, or start with `--insecure` where something in front of the gateway decides who may call.",
 	codeAccessUnavailable:     "Try again after `Retry-After`. Operators: look whether the gateway reaches `--jwt-jwks`.",
 	codeNotFound:              "Nothing to repeat. For a DELETE that was sent again it means that the employee is gone.",
 	codeRouteNotFound:         "Look at the path; `/docs` lists all of them.",

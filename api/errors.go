@@ -29,6 +29,8 @@ const (
 	codeNoCredentials         code = "credentials_missing"
 	codeBadCredentials        code = "credentials_invalid"
 	codeNoScope               code = "scope_missing"
+	codeOriginNotAllowed      code = "origin_not_allowed"
+	codeHostNotAllowed        code = "host_not_allowed"
 	codeNotFound              code = "not_found"
 	codeRouteNotFound         code = "route_not_found"
 	codeMethodNotAllowed      code = "method_not_allowed"
@@ -76,6 +78,8 @@ var codes = map[code]struct {
 	codeNoCredentials:         {http.StatusUnauthorized, "Nobody calls without a key or token"},
 	codeBadCredentials:        {http.StatusUnauthorized, "The key, token or certificate is not good"},
 	codeNoScope:               {http.StatusForbidden, "The caller may not do this"},
+	codeOriginNotAllowed:      {http.StatusForbidden, "Pages of this origin may not call"},
+	codeHostNotAllowed:        {http.StatusMisdirectedRequest, "The gateway does not answer to this name"},
 	codeNotFound:              {http.StatusNotFound, "There is no such employee"},
 	codeRouteNotFound:         {http.StatusNotFound, "There is nothing at this path"},
 	codeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method does not fit the path"},

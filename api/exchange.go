@@ -145,5 +145,5 @@ func (x *exchange) problem(p *problem) {
 	if err != nil {
 		panic("api: a problem that cannot be encoded: " + err.Error())
 	}
-	x.send(p.Status, "application/problem+json", append(body, '\n'))
+	x.send(p.Status, "application/problem+json", append(withoutKeysInJSON(body), '\n'))
 }

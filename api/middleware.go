@@ -69,7 +69,7 @@ func (s *server) logRequest(r *http.Request, info *requestInfo, route string, st
 	attrs := []slog.Attr{
 		slog.String("request_id", info.id),
 		slog.String("method", r.Method),
-		slog.String("path", r.URL.Path), // no query: it holds people's data
+		slog.String("path", withoutKeys(r.URL.Path)), // no query: it holds people's data
 		slog.String("route", route),
 		slog.String("backend", info.road),
 		slog.Int("status", status),
@@ -87,7 +87,7 @@ func (s *server) logRequest(r *http.Request, info *requestInfo, route string, st
 	}
 	if info.cause != nil && status >= http.StatusInternalServerError {
 		level = slog.LevelError
-		attrs = append(attrs, slog.String("error", info.cause.Error()))
+		attrs = append(attrs, slog.String("error", withoutKeys(info.cause.Error())))
 	}
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
@@ -100,10 +100,11 @@ func routeOf(ctx context.Context) string {
 	return "unmatched"
 }
 
-// requestID takes the client's ID where it is harmless, else makes one.
+// requestID takes the client's ID where it is harmless, which a key is not, else
+// makes one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
-	if len(id) < 1 || len(id) > 128 || strings.ContainsFunc(id, notInRequestID) {
+	if len(id) < 1 || len(id) > 128 || strings.ContainsFunc(id, notInRequestID) || strings.Contains(id, keyMark) {
 		return rand.Text()
 	}
 	return id

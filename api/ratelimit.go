@@ -78,7 +78,7 @@ func (l *rateLimits) filling(tokens int) time.Duration {
 	return time.Duration(tokens) * time.Second / time.Duration(l.perSecond)
 }
 
-// verdict is what became of a request's token.
+// rateVerdict is what became of a request's token.
 type rateVerdict struct {
 	left int           // tokens behind it
 	wait time.Duration // until there is a token; 0: the request has got one
@@ -94,6 +94,30 @@ func (l *rateLimits) take(client clientKey) rateVerdict {
 		reservation.CancelAt(now)
 	}
 	return rateVerdict{left: max(int(limiter.TokensAt(now)), 0), wait: wait}
+}
+
+// charge takes a token of the client even where there is none: then the next ones
+// that come are spent already.
+func (l *rateLimits) charge(client clientKey) rateVerdict {
+	now := l.now()
+	limiter := l.limiterOf(client, now)
+	limiter.ReserveN(now, 1)
+	return rateVerdict{left: max(int(limiter.TokensAt(now)), 0)}
+}
+
+// look tells what take would, and takes nothing.
+func (l *rateLimits) look(client clientKey) rateVerdict {
+	l.mu.Lock()
+	b, ok := l.buckets.Peek(client)
+	l.mu.Unlock()
+	if !ok {
+		return rateVerdict{left: l.burst}
+	}
+	tokens := b.limiter.TokensAt(l.now())
+	if tokens >= 1 {
+		return rateVerdict{left: int(tokens)}
+	}
+	return rateVerdict{wait: time.Duration((1 - tokens) * float64(time.Second) / float64(l.perSecond))}
 }
 
 func (l *rateLimits) limiterOf(client clientKey, now time.Time) *rate.Limiter {
@@ -129,34 +153,73 @@ func wholeSeconds(d time.Duration) int {
 
 // limitRate refuses a request of a client that has sent too many. Answers have the
 // fields of draft-ietf-httpapi-ratelimit-headers-11.
+//
+// Each request takes one token. Where nobody asks who calls it is one of the address.
+// Else guard takes it: of the caller whose credentials are good, and of the address
+// where they are not, so that who guesses keys is slowed down. Who has guessed too often
+// may not even try: the address must have a token left before credentials are looked at.
 func (s *server) limitRate(next http.Handler) http.Handler {
 	if s.rates == nil {
 		return next
 	}
 	return s.withClientAddress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isFree(r.URL.Path) {
-			next.ServeHTTP(w, r)
+		var err error
+		switch path := pathOf(r); {
+		case isFree(path):
+		case s.gate == nil, s.isPreflight(r), scopeOf(r.Method, path) == anybody:
+			err = s.takeToken(w, r)
+		default:
+			err = s.rateProblem(w, s.rates.look(clientOf(r)))
+		}
+		if err != nil {
+			s.finish(&exchange{w: w, r: r, ctx: r.Context(), begun: time.Now()}, err)
 			return
 		}
-		verdict := s.rates.take(clientOf(r))
-		reset := wholeSeconds(s.rates.filling(s.rates.burst - verdict.left))
-		if verdict.wait > 0 {
-			reset = wholeSeconds(verdict.wait)
-		}
-		w.Header().Set("RateLimit-Policy", s.rates.policy)
-		w.Header().Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, verdict.left, reset))
-		if verdict.wait == 0 {
-			next.ServeHTTP(w, r)
-			return
-		}
-		x := &exchange{w: w, r: r, ctx: r.Context(), begun: time.Now()}
-		s.finish(x, newProblem(codeRateLimited, fmt.Sprintf("nothing was done: a client may send %d per second, and %d at once",
-			s.rates.perSecond, s.rates.burst)).withHeader("Retry-After", strconv.Itoa(reset)))
+		next.ServeHTTP(w, r)
 	}))
 }
 
+// takeToken takes the request's token of its client, as far as that is known. It
+// returns a problem where there is none.
+func (s *server) takeToken(w http.ResponseWriter, r *http.Request) error {
+	if s.rates == nil {
+		return nil
+	}
+	return s.rateProblem(w, s.rates.take(clientOf(r)))
+}
+
+// chargeToken takes it of a request that is refused anyhow.
+func (s *server) chargeToken(w http.ResponseWriter, r *http.Request) {
+	if s.rates != nil {
+		s.setRate(w, s.rates.charge(clientOf(r)))
+	}
+}
+
+// rateProblem returns a problem where there is no token.
+func (s *server) rateProblem(w http.ResponseWriter, verdict rateVerdict) error {
+	reset := s.setRate(w, verdict)
+	if verdict.wait == 0 {
+		return nil
+	}
+	return newProblem(codeRateLimited, fmt.Sprintf("nothing was done: a client may send %d per second, and %d at once",
+		s.rates.perSecond, s.rates.burst)).withHeader("Retry-After", strconv.Itoa(reset))
+}
+
+// setRate sets the header fields, and returns the seconds until a token comes, or else
+// until all are there.
+func (s *server) setRate(w http.ResponseWriter, verdict rateVerdict) (reset int) {
+	reset = wholeSeconds(s.rates.filling(s.rates.burst - verdict.left))
+	if verdict.wait > 0 {
+		reset = wholeSeconds(verdict.wait)
+	}
+	w.Header().Set("RateLimit-Policy", s.rates.policy)
+	w.Header().Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, verdict.left, reset))
+	return reset
+}
+
 // isFree tells the paths that cost nothing, which have no limit: the contract and
-// its page, which is many requests.
+// its page, which is many requests. All of them are free of credentials too, so that
+// none is a place to try keys at; as scopeOf it wants the path of the router.
 func isFree(path string) bool {
 	return path == "/openapi.yaml" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }

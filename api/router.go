@@ -40,6 +40,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix        // whose X-Forwarded-For tells the client; default: nobody's
 	MaxInFlight    map[string]int        // requests that are at a backend at once, by its name; default 512, negative: none
 	Access         *access.Gate          // who may call; default: everybody
+	LocalOnly      bool                  // refuse other names than this host's own and pages of other hosts; for loopback without Access
 	Origins        []string              // whose pages may call from a browser, "*" for all; default: none
 	MoreLimits     []Limit               // of the server around the handler, for GET /v1/limits
 	SlowRequest    time.Duration         // from which on the access log warns of a request about one row or page; default: never
@@ -61,7 +62,8 @@ func New(backends *store.Registry, opts Options) http.Handler {
 func newRouter(backends *store.Registry, opts Options) chi.Router {
 	s := newServer(backends, opts)
 	r := chi.NewRouter()
-	r.Use(s.observe, s.recoverPanics, harden, allowOrigins(opts.Origins), s.limitSize, s.guard, s.limitRate, middleware.GetHead)
+	r.Use(s.observe, s.recoverPanics, harden, s.refuseForeign, allowOrigins(opts.Origins), s.limitSize, s.limitRate, s.answerPreflights,
+		s.guard, middleware.GetHead)
 	r.NotFound(s.plain(routeNotFound))
 	r.MethodNotAllowed(s.plain(methodNotAllowed(r)))
 
@@ -92,7 +94,9 @@ func newRouter(backends *store.Registry, opts Options) chi.Router {
 type server struct {
 	backends       *store.Registry
 	gate           *access.Gate // nil: everybody may call
-	vary           string       // what of a request chooses the answer of a call that takes a road
+	localOnly      bool
+	origins        []string
+	vary           string // what of a request chooses the answer of a call that takes a road
 	ids            *store.IDs
 	log            *slog.Logger
 	metrics        *requestMetrics
@@ -121,6 +125,8 @@ func newServer(backends *store.Registry, opts Options) *server {
 	s := &server{
 		backends:       backends,
 		gate:           opts.Access,
+		localOnly:      opts.LocalOnly,
+		origins:        opts.Origins,
 		vary:           varyOnRoad,
 		ids:            opts.IDs,
 		log:            opts.Logger,

@@ -233,6 +233,7 @@ func (s *sample) check(t *testing.T, c *contract) {
 		opts.RequestTimeout, opts.StreamIdle = 100*time.Millisecond, 100*time.Millisecond
 	}
 	opts.Access = s.gate(t)
+	opts.LocalOnly = opts.Access == nil
 	server := httptest.NewServer(New(c.backends(s, rows), opts))
 	defer server.Close()
 
@@ -375,6 +376,9 @@ func (s *sample) newRequest(t *testing.T, server string, body []byte) *http.Requ
 	}
 	for name, value := range s.request.Headers {
 		r.Header.Set(name, value)
+	}
+	if host := s.request.Headers["Host"]; host != "" {
+		r.Host = host // net/http takes it from nowhere else
 	}
 	return r
 }

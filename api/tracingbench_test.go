@@ -49,7 +49,7 @@ func BenchmarkTracing(b *testing.B) {
 			for b.Loop() {
 				r := httptest.NewRequest(http.MethodGet, "/v1/employees/1", http.NoBody)
 				r.Header = bench.header
-				router.ServeHTTP(&discard{http.Header{}}, r)
+				router.ServeHTTP(&discard{header: http.Header{}}, r)
 			}
 		})
 	}

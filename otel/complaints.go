@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -10,6 +11,8 @@ import (
 )
 
 const (
+	component = "opentelemetry" // of lines in the log
+
 	// complaintInterval is how long the log is spared after an export that failed: a
 	// collector that is down fails every few seconds.
 	complaintInterval = time.Minute
@@ -17,9 +20,23 @@ const (
 )
 
 // logComplaints has OpenTelemetry, whose log belongs to the process, complain to
-// this one.
+// this one. Until logLostSpans its errors are about variables that it reads, and quote
+// them.
 func logComplaints(logger *slog.Logger) {
-	logger = logger.With("component", "opentelemetry")
+	logger = logger.With("component", component)
+	var once sync.Once // it reads them several times
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {
+		once.Do(func() {
+			logger.Warn("OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG or OTEL_RESOURCE_ATTRIBUTES is wrong, and counts as none")
+		})
+	}))
+	otel.SetLogger(logr.New(complaints{logger}))
+}
+
+// logLostSpans logs errors from now on as what they are once a provider is made: of
+// exports.
+func logLostSpans(logger *slog.Logger) {
+	logger = logger.With("component", component)
 	sometimes := rate.Sometimes{Interval: complaintInterval}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		sometimes.Do(func() {
@@ -27,7 +44,6 @@ func logComplaints(logger *slog.Logger) {
 			logger.Warn("spans are lost", "error", text[:min(len(text), maxComplaint)], "silent_for", complaintInterval.String())
 		})
 	}))
-	otel.SetLogger(logr.New(complaints{logger}))
 }
 
 // complaints gets warnings of OpenTelemetry, mostly of its variables. It logs no

@@ -20,5 +20,6 @@ func openTracer(ctx context.Context, version string, logger *slog.Logger) (traci
 	if err != nil || provider == nil {
 		return nil, nil, err
 	}
+	logLostSpans(logger)
 	return newTracer(provider), provider.Shutdown, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -29,10 +30,14 @@ func newProvider(ctx context.Context, version string) (*sdk.TracerProvider, erro
 	case exporter != "" && exporter != "otlp":
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER=%s: expected otlp or none", exporter)
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
-		if protocol := os.Getenv(name); protocol == "grpc" {
-			return nil, fmt.Errorf("%s=%s: expected http/protobuf or http/json", name, protocol)
-		}
+	name := "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" // has the last word
+	if os.Getenv(name) == "" {
+		name = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	}
+	switch protocol := os.Getenv(name); protocol {
+	case "", "http/protobuf", "http/json":
+	default:
+		return nil, fmt.Errorf("%s=%s: expected http/protobuf or http/json", name, protocol)
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
@@ -43,7 +48,9 @@ func newProvider(ctx context.Context, version string) (*sdk.TracerProvider, erro
 		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES have the last word
 		resource.WithTelemetrySDK(),
 	)
-	if err != nil {
+	// A part of the variable that is no name=value is left out; WithResource, which reads
+	// the variable too, complains of it.
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, err
 	}
 	return sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about)), nil

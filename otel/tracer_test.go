@@ -65,6 +65,7 @@ func TestNewProvider_Environment(t *testing.T) {
 		{name: "OTEL_EXPORTER_OTLP_PROTOCOL", value: "http/protobuf"},
 		{name: "OTEL_EXPORTER_OTLP_PROTOCOL", value: "grpc", fails: true},
 		{name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", value: "grpc", fails: true},
+		{name: "OTEL_EXPORTER_OTLP_PROTOCOL", value: "http/xml", fails: true},
 		{name: "OTEL_TRACES_EXPORTER", value: "zipkin", fails: true},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
@@ -79,5 +80,17 @@ func TestNewProvider_Environment(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestNewProvider_ProtocolOfTraces_HasTheLastWord(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc") // of other signals
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf")
+	provider, err := newProvider(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := provider.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

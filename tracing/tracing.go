@@ -29,8 +29,8 @@ type Start struct {
 type Kind int
 
 const (
-	Server Kind = iota
-	Client
+	Server Kind = iota // it answers a request
+	Client             // it sends one
 )
 
 // Span is something that takes time. Used by one goroutine at a time.

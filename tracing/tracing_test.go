@@ -12,7 +12,7 @@ import (
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-func TestParse(t *testing.T) {
+func TestParse_GivesBackWhatTheStandardAllows(t *testing.T) {
 	for _, test := range []struct{ name, header, want string }{
 		{"sampled", parent, parent},
 		{"not sampled", parent[:53] + "00", parent[:53] + "00"},
@@ -36,9 +36,12 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParse_State(t *testing.T) {
+func TestParse_State_IsKeptUnlessTooLong(t *testing.T) {
 	if got := tracing.Parse(parent, "a=b").State; got != "a=b" {
 		t.Errorf("got %q", got)
+	}
+	if got := tracing.Parse(parent, string(make([]byte, 512))).State; len(got) != 512 {
+		t.Errorf("got %d bytes of a state of 512", len(got))
 	}
 	if got := tracing.Parse(parent, string(make([]byte, 513))).State; got != "" {
 		t.Errorf("got %d bytes of a state that is too long", len(got))

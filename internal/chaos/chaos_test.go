@@ -38,7 +38,7 @@ type run struct {
 }
 
 func TestEveryAnswerCanBeTrue_WhileEverythingFails(t *testing.T) {
-	r := &run{t: t, settings: readSettings(t), faults: &faults{underWay: map[string]int{}, count: map[string]int{}}}
+	r := &run{t: t, settings: readSettings(t), faults: newFaults(realNodes{})}
 	t.Logf("%v; the same seed draws the same faults in the same order", r.settings)
 	defer func() {
 		if t.Failed() {
@@ -110,12 +110,8 @@ func (r *run) chaos(ctx context.Context) {
 	for _, g := range r.gateways {
 		front, back = append(front, g.front), append(back, g.back...)
 	}
-	lanes := []lane{
-		r.faults.clusterLane(ctx), r.faults.sqlLane(), r.faults.gatewayLane(r.gateways),
-		linkLane("links of clients", front), linkLane("links of gateways", back), linkLane("more links of gateways", back),
-	}
 	var running sync.WaitGroup
-	for i, lane := range lanes {
+	for i, lane := range lanesOf(ctx, r.faults, r.gateways, front, back) {
 		running.Go(func() { r.faults.run(ctx, lane, r.random(uint64(i))) }) // ends with ctx
 	}
 	for client := range clients {

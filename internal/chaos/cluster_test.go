@@ -14,7 +14,7 @@ import (
 )
 
 // Node IDs of deploy/config.ini.
-const managementServer = 1
+const mgm = 1
 
 var (
 	dataNodes = []int{2, 3}
@@ -26,11 +26,13 @@ const (
 	nodeLimit   = 3 * time.Minute  // that one command of scripts/cluster may take, as it waits for others
 )
 
-// clusterScript runs scripts/cluster, which finds the cluster by CLUSTER_DIR.
+// clusterScript runs scripts/cluster, which finds the cluster by CLUSTER_DIR. It has a
+// limit of its own: what has failed is to return when a run is over, too.
 func clusterScript(args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), nodeLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "../../scripts/cluster", args...)
+	cmd.WaitDelay = time.Second // what the script has started may hold its output open
 	cmd.Env = append(os.Environ(), fmt.Sprint("CLUSTER_TIMEOUT=", int(usableLimit.Seconds())))
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("scripts/cluster %v: %w\n%s", args, err, output)
@@ -38,14 +40,16 @@ func clusterScript(args ...string) error {
 	return nil
 }
 
-func killNode(id int) error { return clusterScript("kill-node", strconv.Itoa(id)) }
+// realNodes are those of scripts/cluster.
+type realNodes struct{}
+
+func (realNodes) kill(id int) error { return clusterScript("kill-node", strconv.Itoa(id)) }
 
 // starts is how often a node may be started. A mysqld that starts while a data
 // node or the management server starts was seen to wait for two minutes.
 const starts = 3
 
-// startNode returns when the node is usable.
-func startNode(id int) error {
+func (n realNodes) start(id int) error {
 	var errs []error
 	for range starts {
 		err := clusterScript("start-node", strconv.Itoa(id))
@@ -53,15 +57,15 @@ func startNode(id int) error {
 			return nil
 		}
 		errs = append(errs, err)
-		if err := killNode(id); err != nil {
+		if err := n.kill(id); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// signalNode signals all processes of a node.
-func signalNode(id int, signal syscall.Signal) error {
+// signal signals all processes of a node.
+func (realNodes) signal(id int, signal syscall.Signal) error {
 	text, err := os.ReadFile(filepath.Join(os.Getenv("CLUSTER_DIR"), "run", fmt.Sprint(id, ".pid")))
 	if err != nil {
 		return err

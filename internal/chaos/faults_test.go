@@ -32,19 +32,54 @@ type lane struct {
 	draw        func(random *rand.Rand) fault
 }
 
+// nodes is what faults do to the nodes of the cluster.
+type nodes interface {
+	kill(id int) error
+	start(id int) error // returns when the node is usable; one that runs stays as it is
+	signal(id int, s syscall.Signal) error
+}
+
+// process is a gateway, or what stands for one.
+type process interface {
+	fmt.Stringer
+	kill() error
+	start(ctx context.Context) error // returns when it can be connected to
+}
+
+// failingLink is a link that has modes.
+type failingLink interface {
+	fmt.Stringer
+	Set(m link.Mode)
+}
+
 // faults keeps book of what has failed.
 type faults struct {
-	// deaths is held from a death until the process is back. A data node that dies
-	// seconds after a client of the cluster was seen to leave the other one waiting
-	// for good for the end of that client's transactions ("Failure handling of api
-	// 51 has not completed"), so that its node ID stays taken.
-	deaths sync.Mutex
+	nodes nodes
+
+	// deaths holds a token from a death until the process is back. A data node that
+	// dies seconds after a client of the cluster was seen to leave the other one
+	// waiting for good for the end of that client's transactions ("Failure handling
+	// of api 51 has not completed"), so that its node ID stays taken.
+	deaths chan struct{}
 
 	mu       sync.Mutex // guards all below
 	underWay map[string]int
 	count    map[string]int
 	broken   []error   // faults that did not begin or end as they should
 	lastLost time.Time // client of the cluster
+}
+
+func newFaults(n nodes) *faults {
+	return &faults{nodes: n, deaths: make(chan struct{}, 1), underWay: map[string]int{}, count: map[string]int{}}
+}
+
+// lanesOf are all lanes of a run, in an order that is always the same: the place of
+// one in it is the number of its random sequence.
+func lanesOf[P process, L failingLink](ctx context.Context, f *faults, gateways []P, front, back []L) []lane {
+	return []lane{
+		f.clusterLane(ctx), f.sqlLane(), gatewayLane(f, gateways),
+		linkLane("links of clients", front), linkLane("links of gateways", back), linkLane("more links of gateways", back),
+	}
 }
 
 // settling is how long the data nodes may take after the loss of a client, to end
@@ -64,10 +99,15 @@ func (f *faults) run(ctx context.Context, l lane, random *rand.Rand) {
 	}
 }
 
+// carryOut begins a fault, waits and ends it, whether or not it has begun as it
+// should: half of it may have happened.
 func (f *faults) carryOut(ctx context.Context, fault fault, lasts time.Duration) error {
 	if fault.isDeath {
-		f.deaths.Lock()
-		defer f.deaths.Unlock()
+		select {
+		case f.deaths <- struct{}{}:
+			defer func() { <-f.deaths }()
+		case <-ctx.Done():
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -142,21 +182,21 @@ func (f *faults) clusterLane(ctx context.Context) lane {
 							return nil // and start a node that runs
 						}
 					}
-					return killNode(node)
+					return f.nodes.kill(node)
 				},
-				end: func() error { return startNode(node) },
+				end: func() error { return f.nodes.start(node) },
 			}
 		case n < 8: // for less than the others take for a failure
 			return fault{
 				name: fmt.Sprintf("data node %d hangs", node), least: 100 * time.Millisecond, most: 3 * time.Second,
-				begin: func() error { return signalNode(node, syscall.SIGSTOP) },
-				end:   func() error { return signalNode(node, syscall.SIGCONT) },
+				begin: func() error { return f.nodes.signal(node, syscall.SIGSTOP) },
+				end:   func() error { return f.nodes.signal(node, syscall.SIGCONT) },
 			}
 		default:
 			return fault{
 				name: "the management server is killed", least: time.Second, most: 6 * time.Second, isDeath: true,
-				begin: func() error { f.losesClient(); return killNode(managementServer) },
-				end:   func() error { return startNode(managementServer) },
+				begin: func() error { f.losesClient(); return f.nodes.kill(mgm) },
+				end:   func() error { return f.nodes.start(mgm) },
 			}
 		}
 	}}
@@ -168,23 +208,25 @@ func (f *faults) sqlLane() lane {
 		if random.IntN(3) == 0 {
 			return fault{
 				name: fmt.Sprintf("mysqld %d hangs", node), least: 100 * time.Millisecond, most: 6 * time.Second,
-				begin: func() error { return signalNode(node, syscall.SIGSTOP) },
-				end:   func() error { return signalNode(node, syscall.SIGCONT) },
+				begin: func() error { return f.nodes.signal(node, syscall.SIGSTOP) },
+				end:   func() error { return f.nodes.signal(node, syscall.SIGCONT) },
 			}
 		}
 		return fault{
 			name: fmt.Sprintf("mysqld %d is killed", node), least: time.Second, most: 6 * time.Second, isDeath: true,
-			begin: func() error { f.losesClient(); return killNode(node) },
-			end:   func() error { return startNode(node) },
+			begin: func() error { f.losesClient(); return f.nodes.kill(node) },
+			end:   func() error { return f.nodes.start(node) },
 		}
 	}}
 }
 
-func (f *faults) gatewayLane(gateways []*gateway) lane {
+// gatewayLane has the gateways. One comes back when the run is over, too; its start has
+// a limit of its own.
+func gatewayLane[P process](f *faults, gateways []P) lane {
 	return lane{"gateways", 5 * time.Second, 20 * time.Second, func(random *rand.Rand) fault {
 		g := gateways[random.IntN(len(gateways))]
 		return fault{
-			name: g.name + " is killed", least: 100 * time.Millisecond, most: 4 * time.Second, isDeath: true,
+			name: g.String() + " is killed", least: 100 * time.Millisecond, most: 4 * time.Second, isDeath: true,
 			begin: func() error { f.losesClient(); return g.kill() },
 			end:   func() error { return g.start(context.Background()) },
 		}
@@ -192,12 +234,12 @@ func (f *faults) gatewayLane(gateways []*gateway) lane {
 }
 
 // linkLane has links of one kind, of which one at a time fails.
-func linkLane(name string, links []*link.Link) lane {
+func linkLane[L failingLink](name string, links []L) lane {
 	return lane{name, time.Second, 8 * time.Second, func(random *rand.Rand) fault {
 		l := links[random.IntN(len(links))]
 		mode := link.Modes[random.IntN(len(link.Modes))]
 		return fault{
-			name: fmt.Sprintf("%s is %v", l.Name, mode), least: 50 * time.Millisecond, most: 6 * time.Second,
+			name: fmt.Sprintf("%v is %v", l, mode), least: 50 * time.Millisecond, most: 6 * time.Second,
 			begin: func() error { l.Set(mode); return nil },
 			end:   func() error { l.Set(link.Passing); return nil },
 		}

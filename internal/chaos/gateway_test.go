@@ -34,6 +34,8 @@ type gateway struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
+func (g *gateway) String() string { return g.name }
+
 const startLimit = 30 * time.Second
 
 // newGateway makes the links of a gateway; start starts it.

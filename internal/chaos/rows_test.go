@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	activeRows = 4       // that clients use at a time; more clients at one row, and the check takes too long
+	activeRows = 6       // that clients use at a time; more clients at one row, and the check takes too long
 	rowOps     = 150     // after which another row takes the place of one, so that each can be checked
-	rowUnknown = 8       // writes of unknown outcome, after which another one takes its place
+	rowUnknown = 6       // writes of unknown outcome, after which another one takes its place
 	maxOps     = 400_000 // of all rows, some 100 MB
 	idsASecond = 10_000  // far more rows than clients get through in one
 )

@@ -47,10 +47,10 @@ func Rows() []models.Employee {
 }
 
 // HTTP makes the request for a road; an empty name chooses none, and neither does a
-// case that is about roads. Headers are
-// "Name: value" lines; "-" as the value removes a header, and "+" before the name adds
-// one more. A body is JSON where nothing else is said. In each line the names of keys
-// stand for the keys; where there is no line Authorization, All is sent.
+// case that is about roads. Headers are "Name: value" lines; "-" as the value removes a
+// header, and "+" before the name adds one more. A body is JSON where nothing else is
+// said. In each line the names of keys stand for the keys; where there is no line
+// Authorization, All is sent.
 func (q *Request) HTTP(road string, keys *Gate, aboutRoads bool) *http.Request {
 	r := httptest.NewRequest(q.Method, q.Path, strings.NewReader(q.Body))
 	r.Header.Set("Authorization", "Bearer "+keys.All)

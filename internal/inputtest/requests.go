@@ -47,6 +47,7 @@ func pathCases() []Case {
 		{"query of a delete", Request{"DELETE", one + "?force", "", nil}, 400, "invalid_parameter", "", "no query"},
 		{"query of a batch", Request{"POST", batch + "Delete?all=1", `{"ids":[1]}`, nil}, 400, "invalid_parameter", "", "no query"},
 		{"query of backends", Request{"GET", "/v1/backends?name=ndb", "", nil}, 400, "invalid_parameter", "", "no query"},
+		{"key in the query", Request{"GET", create + "?ndbgate_c2VjcmV0LWtleQ=1", "", nil}, 400, "invalid_parameter", "ndbgate_REMOVED invalid", ""},
 		{"query of limits", Request{"GET", "/v1/limits?name=url", "", nil}, 400, "invalid_parameter", "", "no query"},
 	}
 }

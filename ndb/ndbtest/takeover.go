@@ -259,52 +259,43 @@ func (c *Cluster) canStart(n *dataNode) bool {
 }
 
 // StopNode stops a data node in the orderly way: each step takes StartDelay.
-func (c *Cluster) StopNode(id int) { c.do(func() { c.stopNodes(c.node(id)) }) }
+func (c *Cluster) StopNode(id int) { c.do(func() { c.stopNode(c.node(id)) }) }
 
-// StopAll shuts the cluster down in the orderly way. Nothing is lost.
-func (c *Cluster) StopAll() { c.do(func() { c.stopNodes(c.liveNodes()...) }) }
-
-func (c *Cluster) stopNodes(nodes ...*dataNode) {
+func (c *Cluster) stopNode(n *dataNode) {
 	toLevel := func(level signal.StartLevel) func() {
 		return func() {
-			for _, n := range nodes {
-				if n.started() {
-					n.setLevel(level)
-				}
+			if n.started() {
+				n.setLevel(level)
 			}
 		}
 	}
 	toLevel(signal.StartLevelStopping1)()
 	c.inSteps(c.opt.startDelay, []func(){
 		toLevel(signal.StartLevelStopping2),
-		func() { c.abortAllOf(nodes) },
+		func() { c.abortAllOf(n) },
 		toLevel(signal.StartLevelStopping3),
 		toLevel(signal.StartLevelStopping4),
-		func() { c.endNodes(nodes) },
+		func() { c.endStopped(n) },
 	})
 }
 
-// endNodes ends nodes that have been stopped: nothing is lost.
-func (c *Cluster) endNodes(nodes []*dataNode) {
+// endStopped ends a node that has been stopped: nothing is lost.
+func (c *Cluster) endStopped(n *dataNode) {
 	c.epochs.undo = nil
-	if len(nodes) == len(c.liveNodes()) {
+	if live := c.liveNodes(); len(live) == 1 && live[0] == n {
 		c.dieAll()
 	}
-	for _, n := range nodes {
-		c.die(n)
-		if n.restarts {
-			_ = c.start(n) // where the port is taken, it stays down
-		}
+	c.die(n)
+	if n.restarts {
+		_ = c.start(n) // where the port is taken, it stays down
 	}
 }
 
-func (c *Cluster) abortAllOf(nodes []*dataNode) {
-	for _, n := range nodes {
-		for i := range n.instances {
-			for _, rec := range n.instances[i].records {
-				if rec.tx != nil {
-					rec.tx.abortWith(n.stoppingCode(), 0)
-				}
+func (c *Cluster) abortAllOf(n *dataNode) {
+	for i := range n.instances {
+		for _, rec := range n.instances[i].records {
+			if rec.tx != nil {
+				rec.tx.abortWith(n.stoppingCode(), 0)
 			}
 		}
 	}

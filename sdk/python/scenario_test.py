@@ -51,12 +51,14 @@ class Road:
 
     @contextmanager
     def employees(self, n: int) -> Iterator[list[int]]:
-        """Stores employees with the ids from first+1 on."""
+        """Stores employees with the ids from first+1 on while the block runs."""
         ids = [self.first + 1 + i for i in range(n)]
         body = BatchCreate(employees=[EmployeeCreate(id=id) for id in ids])
         assert model(batch_create_employees.sync(client=self.client, body=body, x_backend=self.name), BatchWritten).done == n
-        yield ids
-        model(batch_delete_employees.sync(client=self.client, body=BatchDelete(ids=ids), x_backend=self.name), BatchWritten)
+        try:
+            yield ids
+        finally:
+            model(batch_delete_employees.sync(client=self.client, body=BatchDelete(ids=ids), x_backend=self.name), BatchWritten)
 
 
 @pytest.fixture(params=[("ndb", 2100), ("sql", 2200)], ids=lambda param: str(param[0]))

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,7 +13,11 @@ import (
 )
 
 func main() {
-	found, failed := 0, false
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "Usage: promcheck FILE...")
+		os.Exit(2)
+	}
+	failed := false
 	complain := func(name string, err error) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		failed = true
@@ -28,15 +33,15 @@ func main() {
 			complain(name, err)
 			continue
 		}
-		for _, expr := range expressions(file) {
-			found++
+		found := expressions(file)
+		if len(found) == 0 {
+			complain(name, errors.New("it has no expression"))
+		}
+		for _, expr := range found {
 			if err := check(expr); err != nil {
 				complain(name, fmt.Errorf("%w in %s", err, strings.TrimSpace(expr)))
 			}
 		}
-	}
-	if found == 0 {
-		complain("promcheck", fmt.Errorf("no expression in %v", os.Args[1:]))
 	}
 	if failed {
 		os.Exit(1)

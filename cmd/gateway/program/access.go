@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"sync"
@@ -23,7 +24,7 @@ type guard struct {
 func openGuard(cfg *Config, logger *slog.Logger) (*guard, error) {
 	g := &guard{watcher: &access.Watcher{Logger: logger}}
 	if cfg.asksWhoCalls() {
-		g.gate = &access.Gate{}
+		g.gate = &access.Gate{Logger: logger}
 	}
 	for _, step := range []struct {
 		setting string
@@ -42,12 +43,18 @@ func openGuard(cfg *Config, logger *slog.Logger) (*guard, error) {
 	return g, nil
 }
 
+// errNoKeys is for listeners that are there for others, of whom none could call.
+var errNoKeys = errors.New("it has no key, so that nobody could call; gateway keys new makes one")
+
 func (g *guard) openKeys(cfg *Config) (err error) {
 	if cfg.KeysFile == "" {
 		return nil
 	}
 	if g.gate.Keys, err = access.OpenKeys(cfg.KeysFile, nil); err != nil {
 		return err
+	}
+	if g.gate.Keys.Len() == 0 && cfg.onlyKeys() && (!onLoopback(cfg.Listen) || !onLoopback(cfg.AdminListen)) {
+		return errNoKeys
 	}
 	return g.watcher.Add("API keys", g.gate.Keys.Load, cfg.KeysFile)
 }
@@ -69,23 +76,30 @@ func (g *guard) openTLS(cfg *Config) error {
 	if cfg.TLSCert == "" {
 		return nil
 	}
-	if cfg.ClientCA != "" {
-		g.gate.Certificates = &access.Certificates{Scopes: cfg.ClientScopes}
-	}
 	g.tls = &serverTLS{certFile: cfg.TLSCert, keyFile: cfg.TLSKey, caFile: cfg.ClientCA}
+	if cfg.ClientCA != "" {
+		g.gate.Certificates = &access.Certificates{Scopes: cfg.ClientScopes, CAs: g.tls.clientCAs}
+	}
 	return g.watcher.Add("certificates", g.tls.load, g.tls.files()...)
 }
 
 // warn tells of what is allowed, and better known.
 func (g *guard) warn(cfg *Config, logger *slog.Logger) {
-	reached := !onLoopback(cfg.Listen)
-	switch {
-	case reached && g.gate == nil:
-		logger.Warn("everybody who reaches the gateway may read and write all rows", "listen", cfg.Listen)
-	case reached && g.tls == nil:
-		logger.Warn("keys and tokens come in the clear, unless something in front of the gateway takes TLS", "listen", cfg.Listen)
+	for _, l := range []struct{ name, address, open string }{
+		{"listen", cfg.Listen, "everybody who reaches the gateway may read and write all rows"},
+		{"admin_listen", cfg.AdminListen, "everybody who reaches the admin listener may see metrics and profiles, and change the log level"},
+	} {
+		switch reached := !onLoopback(l.address); {
+		case reached && g.gate == nil:
+			logger.Warn(l.open, l.name, l.address)
+		case reached && g.tls == nil:
+			logger.Warn("keys and tokens come in the clear, unless something in front of the gateway takes TLS", l.name, l.address)
+		}
 	}
 	if g.gate != nil && g.gate.Keys != nil {
+		if g.gate.Keys.Len() == 0 && cfg.onlyKeys() {
+			logger.Warn("nobody can call before there is an API key", "file", cfg.KeysFile)
+		}
 		logger.Info("API keys", "file", cfg.KeysFile, "keys", g.gate.Keys.Len())
 	}
 }
@@ -107,6 +121,12 @@ func (g *guard) adminGate(cfg *Config) *access.Gate {
 		return nil
 	}
 	return g.gate
+}
+
+// isLocalOnly tells whether a listener is for this host's own clients alone: it asks
+// nobody who calls, and neither was it told that everybody may.
+func isLocalOnly(cfg *Config, gate *access.Gate) bool {
+	return gate == nil && !cfg.Insecure
 }
 
 // secure gives the listeners TLS: the one for operators only where others than

@@ -3,7 +3,9 @@ package program
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,6 +141,132 @@ func TestServe_FilesThatCannotBeRead(t *testing.T) {
 	r = runCommand(t, openRoads, "check", "--sql-tls-ca="+bad)
 	if r.code != exitUsage || !strings.Contains(r.stderr, "sql-tls-ca") || !strings.Contains(r.stderr, "it has no certificate in PEM") {
 		t.Errorf("got %d %q", r.code, r.stderr)
+	}
+}
+
+func TestServe_NoKey(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "keys")
+	replace(t, empty, "# none yet\n")
+	for _, listen := range []string{"listen", "admin-listen"} {
+		args := []string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--default-backend=sql", "--" + listen + "=0.0.0.0:0", "--api-keys=" + empty}
+		r := runCommand(t, opens(rowsOnly()), args...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, "(flag --api-keys): it has no key, so that nobody could call; gateway keys new makes one") {
+			t.Errorf("%s off loopback: got %d %q", listen, r.code, r.stderr)
+		}
+	}
+	s := serveInTest(t, opens(rowsOnly()), "--api-keys="+empty)
+	if !strings.Contains(s.log.text(), `"level":"WARN","msg":"nobody can call before there is an API key"`) {
+		t.Errorf("on loopback: no warning in\n%s", s.log.text())
+	}
+}
+
+func TestGuard_WarnsOfKeysInTheClear(t *testing.T) {
+	file, _ := newKeyFile(t, "billing", access.Read)
+	for _, c := range []struct {
+		args []string
+		want []string // parts of lines
+	}{
+		{[]string{"--api-keys=" + file}, nil},
+		{[]string{"--api-keys=" + file, "--listen=:1"}, []string{`"level":"WARN","msg":"keys and tokens come in the clear, unless something in front of the gateway takes TLS","listen":":1"`}},
+		{[]string{"--api-keys=" + file, "--admin-listen=:2"}, []string{`"level":"WARN","msg":"keys and tokens come in the clear, unless something in front of the gateway takes TLS","admin_listen":":2"`}},
+		{[]string{"--insecure", "--listen=:1"}, []string{`"msg":"everybody who reaches the gateway may read and write all rows","listen":":1"`}},
+		{[]string{"--insecure", "--admin-listen=:2"}, []string{`"msg":"everybody who reaches the admin listener may see metrics and profiles, and change the log level","admin_listen":":2"`}},
+		{[]string{"--insecure"}, nil},
+	} {
+		cfg, err := Load(c.args, lookup(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		if _, err := openGuard(&cfg, slog.New(slog.NewJSONHandler(&log, nil))); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(log.String(), `"level":"WARN"`); got != len(c.want) {
+			t.Errorf("%v: got %d warnings, want %d:\n%s", c.args, got, len(c.want), log.String())
+		}
+		for _, want := range c.want {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%v: got %s, want something with %s", c.args, log.String(), want)
+			}
+		}
+	}
+}
+
+// Both listeners on loopback answer pages of this host alone, unless something says
+// who may call.
+func TestServe_OtherHost_IsRefusedWhereNobodyAsks(t *testing.T) {
+	file, key := newKeyFile(t, "billing", access.Read)
+	for _, c := range []struct {
+		args          []string
+		public, admin int
+	}{
+		{nil, http.StatusMisdirectedRequest, http.StatusMisdirectedRequest},
+		{[]string{"--insecure"}, http.StatusOK, http.StatusOK},
+		{[]string{"--api-keys=" + file}, http.StatusOK, http.StatusMisdirectedRequest}, // nobody is asked there, on loopback
+	} {
+		s := serveInTest(t, opens(rowsOnly()), c.args...)
+		for url, want := range map[string]int{s.public + "/v1/employees": c.public, s.admin + "/metrics": c.admin} {
+			r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = "rebound.example"
+			r.Header.Set("Authorization", "Bearer "+key)
+			answer, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != want {
+				t.Errorf("%v, %s: got %d, want %d", c.args, url, answer.StatusCode, want)
+			}
+		}
+	}
+}
+
+func TestTransfer_WarnsOfAKeyInTheClear(t *testing.T) {
+	for _, c := range []struct {
+		target, key string
+		warns       bool
+	}{
+		{"http://gateway.example", "k", true},
+		{"http://10.0.0.1:8080", "k", true},
+		{"http://gateway.example", "", false},
+		{"https://gateway.example", "k", false},
+		{"http://127.0.0.1:8080", "k", false},
+		{"http://[::1]", "k", false},
+		{"http://localhost", "k", false},
+	} {
+		var stderr bytes.Buffer
+		tr := transfer{target: c.target, key: c.key}
+		tr.warnOfClearKey(&stderr)
+		if warns := strings.Contains(stderr.String(), "in the clear"); warns != c.warns || strings.Count(stderr.String(), "\n") > 1 {
+			t.Errorf("%s with the key %q: got %q, want a warning: %t", c.target, c.key, stderr.String(), c.warns)
+		}
+	}
+}
+
+// net/http would take the key along to the same host.
+func TestTransfer_RedirectToHTTP_IsNotFollowedWithAKey(t *testing.T) {
+	at := func(target string) *http.Request { return httptest.NewRequest("GET", target, nil) }
+	for _, c := range []struct {
+		key, from, to string
+		ok            bool
+	}{
+		{"k", "https://a.example/x", "http://a.example/x", false},
+		{"k", "https://a.example/x", "https://a.example/y", true},
+		{"k", "http://a.example/x", "https://a.example/x", true},
+		{"k", "http://127.0.0.1/x", "http://127.0.0.1/y", true},
+		{"", "https://a.example/x", "http://a.example/x", true},
+	} {
+		tr := transfer{key: c.key}
+		if err := tr.checkRedirect(at(c.to), []*http.Request{at(c.from)}); (err == nil) != c.ok {
+			t.Errorf("%s to %s with the key %q: got %v", c.from, c.to, c.key, err)
+		}
+	}
+	tr := transfer{}
+	if err := tr.checkRedirect(at("/"), slices.Repeat([]*http.Request{at("/")}, 10)); err == nil {
+		t.Error("redirects without end are followed")
 	}
 }
 

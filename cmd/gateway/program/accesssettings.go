@@ -40,6 +40,11 @@ func (c *accessConfig) asksWhoCalls() bool {
 	return c.KeysFile != "" || c.JWKS != "" || c.ClientCA != ""
 }
 
+// onlyKeys tells whether callers have nothing but API keys.
+func (c *accessConfig) onlyKeys() bool {
+	return c.KeysFile != "" && c.JWKS == "" && c.ClientCA == ""
+}
+
 func accessSettings() []setting {
 	return []setting{
 		ofTopic(accessTopic, fileOf("api-keys", "file of API keys; see gateway keys", "a readable file",
@@ -47,9 +52,9 @@ func accessSettings() []setting {
 		ofTopic(accessTopic, neverShown(text("jwt-jwks", "", "public keys of tokens: file or https URL", "a file, or a URL with https, or with http on this host",
 			func(c *Config) *string { return &c.JWKS }, checkJWT))),
 		ofTopic(accessTopic, text("jwt-issuer", "", "who makes the tokens (iss)", "what tokens have as iss, with jwt-jwks",
-			func(c *Config) *string { return &c.JWTIssuer }, nil)),
+			func(c *Config) *string { return &c.JWTIssuer }, func(c *Config) error { return checkNotBlank(c.JWTIssuer) })),
 		ofTopic(accessTopic, text("jwt-audience", "", "for whom they are (aud)", "what tokens have in aud, with jwt-jwks",
-			func(c *Config) *string { return &c.JWTAudience }, nil)),
+			func(c *Config) *string { return &c.JWTAudience }, func(c *Config) error { return checkNotBlank(c.JWTAudience) })),
 		corsOrigins(),
 		insecure(),
 
@@ -93,6 +98,14 @@ func checkJWT(c *Config) error {
 	}
 	tokens := access.TokensConfig{Source: c.JWKS, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
 	return tokens.Validate()
+}
+
+// checkNotBlank refuses what looks set and matches nothing.
+func checkNotBlank(text string) error {
+	if text != "" && strings.TrimSpace(text) == "" {
+		return errors.New("it is blank")
+	}
+	return nil
 }
 
 func checkTLS(c *Config) error {

@@ -183,6 +183,8 @@ func TestLoad_Refusals(t *testing.T) {
 		{"insecure switched off again", []string{"--listen=:1", "--insecure", "false"}, map[string]string{"GATEWAY_INSECURE": "true"}, "", []string{`listen ":1" (flag --listen): it is not on loopback`}},
 		{"insecure of a wrong value", []string{"--insecure=maybe"}, nil, "", []string{`insecure "maybe" (flag --insecure): expected true or false`}},
 		{"JWKS without issuer", []string{"--jwt-jwks=x", "--jwt-audience=y"}, nil, "", []string{`jwt-jwks (flag --jwt-jwks): jwt-jwks, jwt-issuer and jwt-audience go together`}},
+		{"blank audience", []string{"--jwt-jwks=x", "--jwt-issuer=y", "--jwt-audience= "}, nil, "", []string{`jwt-audience " " (flag --jwt-audience): it is blank; expected what tokens have in aud`}},
+		{"blank issuer", []string{"--jwt-jwks=x", "--jwt-audience=y"}, map[string]string{"GATEWAY_JWT_ISSUER": "\t "}, "", []string{`(environment GATEWAY_JWT_ISSUER): it is blank`}},
 		{"issuer without JWKS", []string{"--jwt-issuer=x"}, nil, "", []string{`jwt-issuer and jwt-audience go together`}},
 		{"JWKS in the clear", []string{"--jwt-jwks=http://issuer.example/keys", "--jwt-audience=y", "--jwt-issuer=z"}, nil, "", []string{`must be an https URL, or an http URL of this host`}},
 		{"certificate without key", []string{"--tls-cert=x"}, nil, "", []string{`tls-cert "x" (flag --tls-cert): tls-cert and tls-key go together`}},

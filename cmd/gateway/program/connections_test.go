@@ -264,7 +264,7 @@ func dialIdle(t *testing.T, address string) []net.Conn {
 }
 
 func askOnce(c net.Conn) error {
-	if _, err := io.WriteString(c, "GET /v1/backends HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "GET /v1/backends HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return err
 	}
 	answer, err := http.ReadResponse(bufio.NewReaderSize(c, 4096), nil)
@@ -284,9 +284,9 @@ func askOnce(c net.Conn) error {
 // writeSlowly is a client that sends a byte per second, and begins anew where the
 // gateway ends its connection.
 func writeSlowly(ctx context.Context, address string, i int, cut *atomic.Int64) {
-	text := "GET /v1/employees HTTP/1.1\r\nHost: x\r\nX-Slow: "
+	text := "GET /v1/employees HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 	if i%2 == 1 {
-		text = "PUT /v1/employees/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n"
+		text = "PUT /v1/employees/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n"
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

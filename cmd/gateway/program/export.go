@@ -66,6 +66,7 @@ func exportFile(ctx context.Context, args []string, p process) error {
 	if err != nil {
 		return err
 	}
+	e.warnOfClearKey(p.stderr)
 	rows, err := e.export(ctx)
 	e.progress.clear()
 	if err != nil {

@@ -99,6 +99,7 @@ func importFile(ctx context.Context, args []string, p process) error {
 	if err != nil {
 		return err
 	}
+	m.warnOfClearKey(p.stderr)
 	file, err := m.open(ctx)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/ndbgate/ndbgate/access"
@@ -103,12 +102,7 @@ func checkKeys(args []string, w io.Writer) error {
 	if len(args) != 1 {
 		return usageError("keys check takes one file")
 	}
-	file, err := os.Open(args[0])
-	if err != nil {
-		return err
-	}
-	defer file.Close() // only read: its error tells nothing
-	keys, err := access.ParseKeys(file)
+	keys, err := access.ReadKeys(args[0])
 	if err != nil {
 		return fmt.Errorf("keys check %s: %w", args[0], err)
 	}

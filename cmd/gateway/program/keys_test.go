@@ -42,13 +42,13 @@ func TestKeysCheck(t *testing.T) {
 		}
 		lines = append(lines, key.String())
 	}
-	replace(t, file, strings.Join(lines, "\n"))
+	replace(t, file, strings.Join(lines, "\n")+"\n")
 	r := runCommand(t, nil, "keys", "check", file)
 	want := "billing  read  never ends\nbilling  read  until 2999-01-01T00:00:00Z\nbilling  read  has ended on 2020-01-01T00:00:00Z\n3 keys\n"
 	if r.code != exitOK || r.stdout != want {
 		t.Errorf("got %d %q %q, want %q", r.code, r.stdout, r.stderr, want)
 	}
-	replace(t, file, "x")
+	replace(t, file, "x\n")
 	if r := runCommand(t, nil, "keys", "check", file); r.code != exitFailure || !strings.Contains(r.stderr, file+": line 1: expected NAME") {
 		t.Errorf("a wrong file: got %d %q", r.code, r.stderr)
 	}

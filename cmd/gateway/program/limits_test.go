@@ -112,7 +112,7 @@ func TestServe_OneConnectionTooMany_WaitsForTheEndOfAnother(t *testing.T) {
 	if err := askOnce(first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(second, "GET /v1/limits HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(second, "GET /v1/limits HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	_, metrics := mustGet(t, s.admin+"/metrics")

@@ -130,14 +130,17 @@ func newGateway(cfg *Config, backends *store.Registry, access *guard, logger *sl
 	connections.register(metrics)
 	access.register(metrics)
 	public := newHTTPServer(api.New(backends, apiOptions(cfg, connections.max, api.Options{
-		Logger: logger, Metrics: metrics, Stopping: stopping, Access: access.gate, Origins: cfg.CORSOrigins,
+		Logger: logger, Metrics: metrics, Stopping: stopping, Access: access.gate, Origins: cfg.CORSOrigins, LocalOnly: isLocalOnly(cfg, access.gate),
 	})), cfg.RequestTimeout, logger)
 	public.ConnState = connections.count
 	g := &gateway{
 		public:      public,
 		connections: connections,
 		admin: &http.Server{
-			Handler:           api.NewAdmin(backends, api.AdminOptions{Gatherer: metrics, Draining: draining.Load, Logger: logger, Level: level, Access: access.adminGate(cfg)}),
+			Handler: api.NewAdmin(backends, api.AdminOptions{
+				Gatherer: metrics, Draining: draining.Load, Logger: logger, Level: level,
+				Access: access.adminGate(cfg), LocalOnly: isLocalOnly(cfg, access.adminGate(cfg)),
+			}),
 			ReadHeaderTimeout: readHeaderTimeout, // no ReadTimeout: it would end profiles
 			WriteTimeout:      adminWriteTimeout,
 			IdleTimeout:       idleTimeout,

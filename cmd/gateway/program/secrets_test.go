@@ -21,8 +21,12 @@ func TestServe_TellsNoSecret(t *testing.T) {
 	token := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"EdDSA"}`)) + ".c2VjcmV0LWNsYWltcw.c2VjcmV0LXNpZ25hdHVyZQ"
 	var told strings.Builder
 	for _, secret := range []string{key, otherKey, token} {
+		calls := []string{"GET /v1/employees/1", "GET /v1/cluster", "POST /v1/employees", "GET /v1/employees?access_token=" + secret}
+		if secret != token { // which looks as any path may
+			calls = append(calls, "GET /v1/employees/"+secret)
+		}
 		for _, header := range []string{"Bearer " + secret, "Basic " + secret, secret, "Bearer " + secret + " x"} {
-			for _, call := range []string{"GET /v1/employees/1", "GET /v1/cluster", "POST /v1/employees", "GET /v1/employees?access_token=" + secret} {
+			for _, call := range calls {
 				method, path, _ := strings.Cut(call, " ")
 				r, err := http.NewRequestWithContext(t.Context(), method, s.public+path, nil)
 				if err != nil {

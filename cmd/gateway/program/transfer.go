@@ -2,8 +2,10 @@ package program
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -47,6 +49,29 @@ func (t *transfer) options() []option {
 		word("key-file", "file with the API key [the key in GATEWAY_API_KEY, if any]", &t.keyFile),
 		word("backend", "road to the rows, ndb or sql [the gateway's default]", &t.backend),
 		choice("format", "ndjson or csv [by the end of FILE; ndjson where it has none]", &t.format, formatNDJSON, formatCSV),
+	}
+}
+
+// warnOfClearKey tells that the key is for all to see on its way. The gateway is not
+// asked: by then it would be too late.
+func (t *transfer) warnOfClearKey(stderr io.Writer) {
+	if u, err := url.Parse(t.target); err == nil && t.key != "" && u.Scheme == "http" && !onLoopback(net.JoinHostPort(u.Hostname(), u.Port())) {
+		fmt.Fprintln(stderr, "gateway: warning: the key goes over http in the clear; name the gateway with https, unless the way to it is safe in itself")
+	}
+}
+
+var errKeyInTheClear = errors.New("it leads from https to http, where the key would go in the clear")
+
+// checkRedirect is as http.Client's, which would take the key along to the same host.
+func (t *transfer) checkRedirect(next *http.Request, before []*http.Request) error {
+	const most = 10 // as net/http has it
+	switch {
+	case len(before) >= most:
+		return fmt.Errorf("it was the redirect number %d", most)
+	case t.key != "" && next.URL.Scheme != "https" && before[len(before)-1].URL.Scheme == "https":
+		return errKeyInTheClear
+	default:
+		return nil
 	}
 }
 
@@ -154,7 +179,7 @@ func (t *transfer) send(r *http.Request) (*http.Response, error) {
 	transport.DisableKeepAlives = true  // there is but one request
 	transport.DisableCompression = true // the file says what is wanted
 	transport.ExpectContinueTimeout = refusalTimeout
-	answer, err := (&http.Client{Transport: transport}).Do(r)
+	answer, err := (&http.Client{Transport: transport, CheckRedirect: t.checkRedirect}).Do(r)
 	if err != nil {
 		return nil, t.unsent(err)
 	}

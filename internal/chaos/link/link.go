@@ -4,6 +4,7 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -30,6 +31,7 @@ const (
 	ServerLost
 )
 
+// String says it behind the name of a link: "X is cut".
 func (m Mode) String() string {
 	return [...]string{"passing", "cut", "stalled", "slow", "half open at the server", "half open at the caller"}[m]
 }
@@ -37,17 +39,16 @@ func (m Mode) String() string {
 // Modes are those that are faults.
 var Modes = []Mode{Cut, Stalled, Slow, CallerLost, ServerLost}
 
-// slowness is how long a slow link takes for each piece of at most chunkBytes.
 const (
-	slowness   = 30 * time.Millisecond
-	chunkBytes = 16 << 10
-	dialLimit  = 3 * time.Second
+	slowness   = 30 * time.Millisecond // that a slow link takes for each piece
+	chunkBytes = 16 << 10              // of a piece at most
+	dialLimit  = 3 * time.Second       // for the connection to the server
 )
 
 // Link is one address on loopback that leads to another one. Its methods are
 // safe for concurrent use.
 type Link struct {
-	Name string
+	name string
 
 	listener net.Listener
 	ctx      context.Context // until Close
@@ -74,12 +75,15 @@ func New(name, target string) (*Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("link %s: %w", name, err)
 	}
-	l := &Link{Name: name, listener: listener, changed: make(chan struct{}), pairs: map[*pair]bool{}}
+	l := &Link{name: name, listener: listener, changed: make(chan struct{}), pairs: map[*pair]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.target.Store(&target)
 	l.running.Go(l.accept) // ends when the listener closes
 	return l, nil
 }
+
+// String is the link's name.
+func (l *Link) String() string { return l.name }
 
 // Addr is where callers connect to.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
@@ -203,7 +207,8 @@ func (l *Link) remove(p *pair) {
 	delete(l.pairs, p)
 }
 
-// now is the mode, and what is closed when it changes.
+// now is the mode, whether an end of the pair was lost (of nil none was), and what is
+// closed when the mode changes.
 func (l *Link) now(p *pair) (m Mode, lost bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,6 +247,10 @@ func (l *Link) pump(p *pair, from, to net.Conn) {
 	buffer := make([]byte, chunkBytes)
 	for {
 		n, err := from.Read(buffer)
+		if errors.Is(err, net.ErrClosed) {
+			// Closed here: by Set, by Close, or by the other pump.
+			return
+		}
 		_, lost, changed := l.now(p)
 		if err != nil && lost && l.ctx.Err() == nil {
 			// Nobody tells the other end, until another mode resets it.

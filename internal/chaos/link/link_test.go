@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -110,11 +111,31 @@ func hearNothing(t *testing.T, conn net.Conn) {
 	}
 }
 
+// patience is how long a test waits for what comes at once where all is well.
+const patience = 20 * time.Second
+
 // hearEnd waits until the connection is closed.
 func hearEnd(t *testing.T, conn net.Conn) {
 	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(patience)) // which fails where it is closed already
 	if n, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("got %d bytes, %v, want the end", n, err)
+	}
+}
+
+// awaitNoPairs waits until the link carries no connection any more.
+func awaitNoPairs(t *testing.T, l *Link) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; runtime.Gosched() {
+		l.mu.Lock()
+		n := len(l.pairs)
+		l.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("got %d connections of which nothing is left, want none", n)
+		}
 	}
 }
 
@@ -186,6 +207,7 @@ func TestLink_ServerLost_CallerHearsNothingUntilItPassesAgain(t *testing.T) {
 	hearNothing(t, conn)
 	l.Set(Passing)
 	hearEnd(t, conn)
+	awaitNoPairs(t, l)
 }
 
 func TestLink_CallerLost_ServerHearsNothingUntilItPassesAgain(t *testing.T) {
@@ -200,9 +222,16 @@ func TestLink_CallerLost_ServerHearsNothingUntilItPassesAgain(t *testing.T) {
 	hearNothing(t, conn)
 	conn.Close()
 	say(t, server, "are you there?") // still open
+	if err := server.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
 	l.Set(Passing)
-	for err := error(nil); err == nil; {
+	var err error
+	for err == nil {
 		_, err = server.Write([]byte("?")) // fails once the reset has come
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the server's connection is still open after %v", patience)
 	}
 }
 
